@@ -1,9 +1,11 @@
-"""Every number of docs/case-study-deepseek-ocr.md, from the command that the page shows beside it.
+"""Every number of the case studies, from the command that the page shows beside it.
 
     python3 oracles/check_case_study.py --rooflens target/release/rooflens
 
 A table belongs to the block of shell above it. Its last column says where each number is: a path in the JSON
 document of a `rooflens` command (`--format json` is added), or a word on the line of what another command prints.
+Blocks of text that follow `<!-- output: … -->` are what that command prints. Pictures of the second page are drawn
+again (`case_pictures.py`).
 """
 
 import ast
@@ -16,10 +18,19 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import case_pictures
 import doc_pages
 from rooflens_cli import REPOSITORY, arguments
 
 PAGE = REPOSITORY / "docs/case-study-deepseek-ocr.md"
+GRAPHS = REPOSITORY / "docs/case-study-b200-prefill.md"
+# The variables of each page's commands, in the corpus.
+PLACES = {
+    PAGE: {"REPORT": "llm-perf-opt/reports/20251107-dsocr", "CONFIG": "configs/deepseek-ai--DeepSeek-OCR.derived.json"},
+    GRAPHS: {"TRACES": "kineto/tracelens", "GPT_OSS_120B": "configs/openai--gpt-oss-120b.json",
+             "GPT_OSS_20B": "configs/openai--gpt-oss-20b.json"},
+}
+OUTPUT = "output: "
 WHERE_IN_JSON = "in `--format json`"
 WHERE_IN_TEXT = "in the output"
 SECTIONS = ["Kernels", "Serving", "Model design", "What this data cannot say"]
@@ -167,13 +178,12 @@ def command(block: doc_pages.Block, in_json: bool) -> str:
     return f"{text} --format json" if in_json else block.text
 
 
-def run(text: str, binary: Path, corpus: Path) -> str:
-    report = corpus / "llm-perf-opt/reports/20251107-dsocr"
-    config = corpus / "configs/deepseek-ai--DeepSeek-OCR.derived.json"
-    for path in (report, config):
+def run(text: str, binary: Path, corpus: Path, page: Path = PAGE) -> str:
+    places = {name: corpus / place for name, place in PLACES[page].items()}
+    for path in places.values():
         if not path.exists():
             raise SystemExit(f"{path} is missing: the check needs the corpus")
-    env = {**os.environ, "REPORT": str(report), "CONFIG": str(config)}
+    env = {**os.environ, **{name: str(path) for name, path in places.items()}}
     script = f'set -euo pipefail\nrooflens() {{ "{binary}" "$@"; }}\n{text}\n'
     done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, timeout=600,
                           stdin=subprocess.DEVNULL)
@@ -182,7 +192,32 @@ def run(text: str, binary: Path, corpus: Path) -> str:
     return done.stdout.decode()
 
 
-def test_parity_142_the_numbers_of_the_page_hold(text: str, binary: Path, corpus: Path) -> tuple[int, list[str]]:
+def outputs(text: str, binary: Path, corpus: Path, page: Path) -> list[str]:
+    """What a page shows of an output and the command does not print."""
+    broken = []
+    for block in doc_pages.split(text)[0]:
+        if block.comment.startswith(OUTPUT):
+            printed = run(block.comment.removeprefix(OUTPUT), binary, corpus, page)
+            if not doc_pages.is_as_shown(block.text, printed):
+                broken.append(f"line {block.line}: the command prints something else:\n    "
+                              f"{doc_pages.difference(block.text, printed)}")
+    return broken
+
+
+def pictures(text: str, binary: Path, corpus: Path) -> list[str]:
+    """Pictures that the page lacks, or that would be drawn otherwise today."""
+    broken = []
+    for name, svg in case_pictures.drawn(binary, corpus).items():
+        file = case_pictures.FOLDER / name
+        if f"images/case-b200/{name}" not in text:
+            broken.append(f"the page does not show {name}")
+        if not file.is_file() or file.read_text() != svg:
+            broken.append(f"{name} is not up to date: python3 oracles/case_pictures.py --rooflens BIN")
+    return broken
+
+
+def test_parity_142_the_numbers_of_the_page_hold(text: str, binary: Path, corpus: Path,
+                                                 page: Path = PAGE) -> tuple[int, list[str]]:
     """Every quoted number is what its command gives."""
     count, broken = 0, []
     for table in checked(text):
@@ -190,7 +225,7 @@ def test_parity_142_the_numbers_of_the_page_hold(text: str, binary: Path, corpus
             broken.append(f"line {table.line}: no command stands above this table")
             continue
         in_json = table.header[-1] == WHERE_IN_JSON
-        broken += differences(table, run(command(table.block, in_json), binary, corpus))
+        broken += differences(table, run(command(table.block, in_json), binary, corpus, page))
         count += len(table.rows)
     if count < 40:
         broken.append(f"only {count} numbers are held to a command")
@@ -211,14 +246,21 @@ def test_parity_158_the_case_study_is_published(text: str, readers: list[str]) -
 def main() -> int:
     parser = arguments(__doc__.splitlines()[0])
     options = parser.parse_args()
-    text = PAGE.read_text()
     readers = [(REPOSITORY / name).read_text() for name in ("README.md", "docs/README.md")]
-    count, broken = test_parity_142_the_numbers_of_the_page_hold(text, options.rooflens, options.corpus)
-    broken += test_parity_158_the_case_study_is_published(text, readers)
-    for line in broken:
-        print(f"{PAGE.relative_to(REPOSITORY)}: {line}")
-    print(f"{count} numbers of the case study, {len(broken)} wrong")
-    return 1 if broken else 0
+    total, wrong = 0, 0
+    for page in PLACES:
+        text = page.read_text()
+        count, broken = test_parity_142_the_numbers_of_the_page_hold(text, options.rooflens, options.corpus, page)
+        broken += outputs(text, options.rooflens, options.corpus, page)
+        if page == PAGE:
+            broken += test_parity_158_the_case_study_is_published(text, readers)
+        else:
+            broken += pictures(text, options.rooflens, options.corpus)
+        for line in broken:
+            print(f"{page.relative_to(REPOSITORY)}: {line}")
+        total, wrong = total + count, wrong + len(broken)
+    print(f"{total} numbers of {len(PLACES)} case studies, {wrong} wrong")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Commands, settings, files and messages that the pages of docs/ name are those that the binary has.
+"""Commands, settings, files, links and messages that the pages of docs/ name are those that exist.
 
     python3 oracles/check_docs.py --rooflens target/release/rooflens
 
 Every `rooflens …` of a page must be a subcommand with flags that its `--help` lists; every override and every key in
 backticks a setting of the project that `rooflens init` makes; every message of the troubleshooting page a text of the
-sources. Nothing is profiled and no GPU is needed.
+sources; every link one that leads somewhere (`doc_links.py`). Nothing is profiled and no GPU is needed. The commands
+themselves are run by `check_pages.py`.
 """
 
 import json
@@ -15,14 +16,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+import doc_links
 import doc_pages
 from rooflens_cli import REPOSITORY, arguments, run
 
 DOCS = REPOSITORY / "docs"
 # Command lines of migrating.md use words of other programs: a test of the command line runs each of them.
-PAGES = [REPOSITORY / "README.md", *(page for page in sorted(DOCS.glob("*.md")) if page.name != "migrating.md")]
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "llms.txt", *sorted((DOCS / "guides").glob("*.md")),
+         *(page for page in sorted(DOCS.glob("*.md")) if page.name != "migrating.md")]
 # Where a span in backticks that looks like a setting is one.
-GUIDES = ["README.md", "collecting.md", "installing.md", "projects.md", "running.md", "troubleshooting.md"]
+GUIDES = ["README.md", "ci.md", "collecting.md", "installing.md", "kernels.md", "projects.md", "running.md",
+          "serving.md", "troubleshooting.md"]
 RUNTIMES = ["pytorch", "vllm", "command"]
 COMPOSED = {("run",), ("config", "show"), ("config", "write")}
 KEY = re.compile(r"^(?:pipeline|runtime|infer|model|dataset|hardware|output|sampler)(?:[./][a-z_]+)+(?:=.*)?$")
@@ -165,17 +169,23 @@ def keys_of(config, before: str = "") -> set[str]:
     return found
 
 
+def words_problems(words: list[str], known: Help, project: Project) -> list[str]:
+    """What a command line names and the binary or its settings do not have."""
+    broken = command_problems(words, known)
+    if any(tuple(words[:len(path)]) == path for path in COMPOSED):
+        overrides = [word for word in words if "=" in word and not word.startswith("-")]
+        unknown = [problem for word in overrides if (problem := project.problem(word))]
+        # A name that is not in the config may still be one that the binary takes, as an older name of a setting.
+        if unknown and not project.takes(overrides):
+            broken += unknown
+    return broken
+
+
 def page_problems(page: Path, known: Help, project: Project) -> list[str]:
     """What a page names and the binary does not have."""
     text, broken = page.read_text(), []
     for line, words in doc_pages.commands(text):
-        broken += [(line, problem) for problem in command_problems(words, known)]
-        if any(tuple(words[:len(path)]) == path for path in COMPOSED):
-            overrides = [word for word in words if "=" in word and not word.startswith("-")]
-            unknown = [problem for word in overrides if (problem := project.problem(word))]
-            # A name that is not in the config may still be one that the binary takes, as an older name of a setting.
-            if unknown and not project.takes(overrides):
-                broken += [(line, problem) for problem in unknown]
+        broken += [(line, problem) for problem in words_problems(words, known, project)]
     for line, prose in doc_pages.split(text)[1] if page.name in GUIDES else []:
         for span in doc_pages.spans(prose):
             if KEY.match(span) and "…" not in span and not (REPOSITORY / span.split("=")[0]).exists():
@@ -322,10 +332,13 @@ def main() -> int:
         broken += test_parity_091_running_lists_stages_and_files(known, project)
         broken += test_parity_139_collecting_has_each_tool(binary, known, project)
         broken += test_parity_140_troubleshooting_quotes_real_messages(binary, known, project)
+    broken += doc_links.problems()
     for line in dict.fromkeys(broken):
         print(line)
     count = sum(len(doc_pages.commands(page.read_text())) for page in PAGES)
-    print(f"{count} commands on {len(PAGES)} pages, {len(set(broken))} problems")
+    links = sum(len(doc_links.links(page.read_text())) for page in doc_links.pages())
+    print(f"{count} commands on {len(PAGES)} pages, {links} links on {len(doc_links.pages())}, "
+          f"{len(set(broken))} problems")
     return 1 if broken else 0
 
 

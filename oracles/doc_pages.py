@@ -1,10 +1,12 @@
 """What the checks of the documentation need to know of a Markdown page: its blocks, tables and commands."""
 
+import difflib
 import re
 import shlex
 from dataclasses import dataclass, field
 
 FENCE = re.compile(r"^\s*```\s*(\S*)")
+COMMENT = re.compile(r"^<!-- (.*) -->$")
 SHELL = ("sh", "bash", "console")
 
 
@@ -15,6 +17,8 @@ class Block:
     language: str
     line: int
     lines: list[str] = field(default_factory=list)
+    # What an HTML comment on the line above it says.
+    comment: str = ""
 
     @property
     def text(self) -> str:
@@ -37,7 +41,8 @@ def split(text: str) -> tuple[list[Block], list[tuple[int, str]]]:
     for number, line in enumerate(text.splitlines(), 1):
         fence = FENCE.match(line)
         if open_block is None and fence:
-            open_block = Block(fence[1], number)
+            above = COMMENT.match(prose[-1][1]) if prose and prose[-1][0] == number - 1 else None
+            open_block = Block(fence[1], number, comment=above[1] if above else "")
         elif open_block is None:
             prose.append((number, line))
         elif fence:
@@ -49,7 +54,7 @@ def split(text: str) -> tuple[list[Block], list[tuple[int, str]]]:
 
 
 def tables(text: str) -> list[Table]:
-    """The tables, each with the block of code that stands last before it."""
+    """The tables, each with the block of code that stands last before it, outputs of commands left out."""
     blocks, prose = split(text)
     found: list[Table] = []
     previous = 0
@@ -59,7 +64,7 @@ def tables(text: str) -> list[Table]:
             continue
         row = cells(line)
         if previous != number - 1:
-            above = [block for block in blocks if block.line < number]
+            above = [block for block in blocks if block.line < number and not block.comment.startswith("output: ")]
             found.append(Table(number, row, [], above[-1] if above else None))
         elif not all(set(cell) <= set("-: ") for cell in row):
             found[-1].rows.append((number, row))
@@ -141,3 +146,22 @@ def cut(words: list[str]) -> list[str]:
         if word in (">", ">>", "<", "2>") or re.match(r"^\d?>", word):
             return words[:at]
     return words
+
+
+def is_as_shown(shown: str, printed: str) -> bool:
+    """Whether an output is what a page shows of it. `…` is any text of a line; alone on a line, any lines."""
+    pattern = ""
+    for line in shown.rstrip().splitlines():
+        if line.strip() == "…":
+            pattern += r"(?:.*\n)*?"
+        else:
+            parts = [re.escape(part) for part in re.split(r" *…", line.rstrip())]
+            pattern += ".*?".join(parts) + "\n"
+    flat = "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
+    return re.fullmatch(pattern, flat) is not None
+
+
+def difference(shown: str, printed: str) -> str:
+    lines = difflib.unified_diff(shown.splitlines(), [line.rstrip() for line in printed.splitlines()], "page",
+                                 "printed", lineterm="", n=0)
+    return "\n    ".join(list(lines)[:16])

@@ -3,9 +3,12 @@
     python3 -m unittest discover -s oracles
 """
 
+import tempfile
 import unittest
+from pathlib import Path
 
 import check_docs
+import doc_links
 import doc_pages
 
 HELP = """Do things
@@ -103,6 +106,40 @@ class Options(unittest.TestCase):
         sources = check_docs.source_text()
         self.assertIn("no stage is on: there is nothing to run", sources)
         self.assertNotIn("no stage is off: there is nothing to run", sources)
+
+
+class Links(unittest.TestCase):
+    def test_links_outside_code(self):
+        text = "[a](b.md#c), ![d](e.svg) and `[f](g.md)`\n```text\n[h](i.md)\n```\n"
+        self.assertEqual(doc_links.links(text), [(1, "b.md#c"), (1, "e.svg")])
+
+    def test_anchors_are_those_of_github_and_mdbook(self):
+        text = ("# The server's side\n## `torch.profiler`\n## Two\n## Two\n"
+                '## <a id="trace-1"></a>1. vLLM, decode\n```sh\n# no heading\n```\n')
+        self.assertEqual(doc_links.anchors(text), {
+            "the-servers-side", "torchprofiler", "two", "two-1", "trace-1", "1-vllm-decode"})
+
+    def test_dead_links_are_found(self):
+        page, ours = doc_links.DOCS / "tutorial.md", "https://github.com/rooflens/rooflens"
+        good = ["python.md", "python.md#cost", "#install", "guides/kernels.md", "https://example.com/none",
+                f"{ours}/blob/main/oracles/README.md", f"{ours}/tree/main/oracles", f"{ours}/issues"]
+        self.assertEqual([doc_links.link_problem(page, link) for link in good], [None] * len(good))
+        for link, problem in {"none.md": "does not exist", "python.md#none": "no heading", "#none": "no heading",
+                              "../README.md": "not part of the book", f"{ours}/blob/main/none.py": "no file none.py",
+                              f"{ours}/blob/main/oracles": "no file", f"{ours}/tree/main/none": "no folder"}.items():
+            self.assertIn(problem, doc_links.link_problem(page, link) or "")
+        self.assertIsNone(doc_links.link_problem(doc_links.REPOSITORY / "README.md", "docs/tutorial.md"))
+
+    def test_pages_are_listed_once(self):
+        with tempfile.TemporaryDirectory() as name:
+            docs = Path(name)
+            (docs / "SUMMARY.md").write_text("# Summary\n\n[Start](README.md)\n\n- [A](a.md)\n- [B]()\n  - [A](a.md)\n")
+            (docs / "README.md").write_text("[a](a.md)\n")
+            (docs / "a.md").write_text("")
+            (docs / "b.md").write_text("")
+            self.assertEqual(doc_links.listing_problems(docs), [
+                "docs/SUMMARY.md lists a.md 2 times, not once", "docs/SUMMARY.md lists b.md 0 times, not once",
+                "docs/README.md does not list b.md"])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ CHECK_DOCUMENTS = {
     "config-sweep", "config-written", "cost", "cost-sweep", "doctor", "env", "explanation", "externals-add",
     "externals-guard", "externals-staged", "externals-status", "externals-sync", "externals-update", "finding",
     "init", "kernel_profile", "list", "manifest", "model", "plan", "range_kernels", "run", "run-sweep", "sample", "sampler",
-    "queries", "query", "samples", "samples-line", "store-added", "store-changed", "store-removed", "store-runs",
+    "queries", "query", "samples", "samples-line", "self-test", "store-added", "store-changed", "store-removed", "store-runs",
     "store-vacuumed", "store-verified", "top_kernels", "trend",
 }  # fmt: skip
 

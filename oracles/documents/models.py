@@ -45,5 +45,6 @@ def check_words(asking: Asking) -> None:
 
 def check_machine(asking: Asking) -> None:
     asking.ask("doctor", "doctor")
+    asking.ask("self-test", "self-test")
     asking.ask("sample", "monitor", "--once")
     asking.stream("monitor", "--interval", "20ms", "--duration", "100ms")

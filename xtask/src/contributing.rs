@@ -50,7 +50,12 @@ pub fn run() -> Result<()> {
 }
 
 /// Files by their path in the repository.
-struct Tree(BTreeMap<PathBuf, Vec<u8>>);
+#[derive(Default)]
+struct Tree {
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    /// Links to folders, and where they lead.
+    links: BTreeMap<PathBuf, PathBuf>,
+}
 
 impl Tree {
     fn of_workspace() -> Result<Self> {
@@ -60,11 +65,13 @@ impl Tree {
                 .with_context(|| format!("cannot read {}", file.display()))?;
             Ok((file, bytes))
         };
-        Ok(Tree(files.map(read).collect::<Result<_>>()?))
+        let link = |link: PathBuf| Ok((link.clone(), std::fs::read_link(workspace::root().join(link))?));
+        let links = workspace::folder_links()?.into_iter().map(link).collect::<Result<_>>()?;
+        Ok(Tree { files: files.map(read).collect::<Result<_>>()?, links })
     }
 
     fn add(&mut self, file: &str, text: &str) {
-        self.0.insert(file.into(), text.into());
+        self.files.insert(file.into(), text.into());
     }
 
     fn change(&mut self, file: &str, diff: &str) -> Result<()> {
@@ -72,7 +79,7 @@ impl Tree {
             let kept = diff.lines().filter(|line| line.starts_with([' ', sign]));
             kept.map(|line| format!("{}\n", &line[1..])).collect()
         };
-        let bytes = self.0.get_mut(Path::new(file)).with_context(|| format!("{file} does not exist"))?;
+        let bytes = self.files.get_mut(Path::new(file)).with_context(|| format!("{file} does not exist"))?;
         let text = String::from_utf8(std::mem::take(bytes))?;
         let (old, new) = (side('-'), side('+'));
         let count = text.matches(&old).count();
@@ -97,12 +104,13 @@ impl Tree {
             list(folder, &mut there)?;
         }
         for path in there {
-            let kept = path.strip_prefix(folder).is_ok_and(|file| self.0.contains_key(file));
+            let is_wanted = |file: &Path| self.files.contains_key(file) || self.links.contains_key(file);
+            let kept = path.strip_prefix(folder).is_ok_and(is_wanted);
             if !kept {
                 std::fs::remove_file(&path)?;
             }
         }
-        for (file, bytes) in &self.0 {
+        for (file, bytes) in &self.files {
             let path = folder.join(file);
             if std::fs::read(&path).is_ok_and(|old| old == *bytes) {
                 continue;
@@ -112,6 +120,13 @@ impl Tree {
             }
             std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
         }
+        for (link, to) in &self.links {
+            let path = folder.join(link);
+            if !path.is_symlink() {
+                std::os::unix::fs::symlink(to, &path)
+                    .with_context(|| format!("cannot link {}", path.display()))?;
+            }
+        }
         Ok(())
     }
 }
@@ -119,7 +134,7 @@ impl Tree {
 fn list(folder: &Path, into: &mut Vec<PathBuf>) -> Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.is_dir() {
+        if path.is_dir() && !path.is_symlink() {
             list(&path, into)?;
         } else {
             into.push(path);
@@ -134,9 +149,10 @@ mod tests {
 
     #[test]
     fn a_diff_replaces_the_lines_it_shows() {
-        let mut tree = Tree(BTreeMap::from([("a".into(), b"mod x;\nmod z;\nend\n".to_vec())]));
+        let files = BTreeMap::from([("a".into(), b"mod x;\nmod z;\nend\n".to_vec())]);
+        let mut tree = Tree { files, ..Tree::default() };
         tree.change("a", " mod x;\n+mod y;\n mod z;\n").unwrap();
-        assert_eq!(tree.0[Path::new("a")], b"mod x;\nmod y;\nmod z;\nend\n");
+        assert_eq!(tree.files[Path::new("a")], b"mod x;\nmod y;\nmod z;\nend\n");
         assert!(tree.change("a", "-mod q;\n").is_err());
     }
 
@@ -144,8 +160,13 @@ mod tests {
     fn a_tree_replaces_what_was_there() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("old"), "x").unwrap();
-        Tree(BTreeMap::from([("new/a".into(), b"y".to_vec())])).write(folder.path()).unwrap();
+        let files = BTreeMap::from([("new/a".into(), b"y".to_vec())]);
+        let links = BTreeMap::from([("link".into(), "new".into())]);
+        let tree = Tree { files, links };
+        tree.write(folder.path()).unwrap();
+        tree.write(folder.path()).unwrap();
         assert!(!folder.path().join("old").exists());
+        assert_eq!(std::fs::read(folder.path().join("link/a")).unwrap(), b"y");
         assert_eq!(std::fs::read(folder.path().join("new/a")).unwrap(), b"y");
     }
 }

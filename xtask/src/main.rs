@@ -53,7 +53,7 @@ enum Task {
     /// Do what CONTRIBUTING.md shows, in a copy of the workspace.
     Contributing,
     /// Run the commands of README.md as they stand there.
-    Readme,
+    Readme(readme::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -79,6 +79,6 @@ fn run(task: Task) -> Result<()> {
         Task::Bench(arguments) => bench::run(arguments),
         Task::Bare { file } => bench::bare::run(&file),
         Task::Contributing => contributing::run(),
-        Task::Readme => readme::run(),
+        Task::Readme(arguments) => readme::run(&arguments),
     }
 }

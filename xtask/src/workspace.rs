@@ -13,6 +13,16 @@ pub fn root() -> &'static Path {
 
 /// Every file of the repository, relative to its root, sorted: tracked or about to be.
 pub fn files() -> Result<Vec<PathBuf>> {
+    // A file that was deleted but not yet committed is still listed.
+    listed(|path| path.is_file())
+}
+
+/// Links to folders: what crates publish of the repository's other folders.
+pub fn folder_links() -> Result<Vec<PathBuf>> {
+    listed(|path| path.is_symlink() && path.is_dir())
+}
+
+fn listed(is_wanted: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
     let list = output(
         Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -20,8 +30,7 @@ pub fn files() -> Result<Vec<PathBuf>> {
     )?;
     let mut files: Vec<PathBuf> =
         list.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect();
-    // A file that was deleted but not yet committed is still listed.
-    files.retain(|file| root().join(file).is_file());
+    files.retain(|file| is_wanted(&root().join(file)));
     files.sort();
     files.dedup();
     Ok(files)

@@ -5,6 +5,17 @@
 //! one question each, folding over the ranks of a job one at a time, so that memory grows with the
 //! largest rank and not with the job. Nothing here prints, draws or knows a file format.
 //!
+//! ```
+//! use rooflens_analyze::kernel_catalog::{ActivityHint, KernelClass, describe};
+//!
+//! let kernel = describe("void flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128>>(Params)", ActivityHint::Kernel);
+//! assert_eq!(kernel.class, KernelClass::Attention);
+//!
+//! // Tables in, findings out; here of a trace with nothing in it.
+//! let findings = rooflens_analyze::analyze(&mut [rooflens_schema::RankTables::default()], Vec::new());
+//! assert!(findings.get::<rooflens_analyze::advice::AdviceList>().is_none_or(|list| list.items.is_empty()));
+//! ```
+//!
 //! To add an analysis: a file in `analyses/`, a `mod` line and an entry in [`analyses::ALL`].
 
 pub mod advice;

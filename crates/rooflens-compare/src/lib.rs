@@ -3,6 +3,14 @@
 //! [`ratio()`] compares two samples, [`adjusted`] corrects for many questions at once, and [`timelines`] compares
 //! what two runs did step by step: wall time, busy time by class and operator, idle time by cause, and kernel by
 //! kernel, where a kernel that another replaced within the same operator or module is one line with it.
+//!
+//! ```
+//! let before = [10.1, 10.0, 10.2, 9.9, 10.0, 10.1, 9.8, 10.0];
+//! let after = [9.0, 9.1, 8.9, 9.0, 9.2, 9.0, 8.9, 9.1];
+//! let ratio = rooflens_compare::ratio(&before, &after).expect("enough values");
+//! assert!(ratio.high < 1.0 && ratio.p < 0.05, "faster, and more than chance");
+//! assert!(rooflens_compare::ratio(&before[..2], &after[..2]).is_none(), "two values tell nothing");
+//! ```
 
 mod account;
 mod blocks;

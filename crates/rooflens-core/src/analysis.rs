@@ -7,6 +7,7 @@ use crate::advise::{self, Compared};
 use crate::error::Error;
 use crate::input::Input;
 use crate::job;
+use crate::kept::KeptTables;
 use crate::model::ModelRequest;
 use crate::observer::SharedObserver;
 
@@ -32,4 +33,28 @@ pub fn analyze(
     let job::JobOutcome { mut findings, stopped } = job::analyze(input, notes, tables, observer)?;
     let compared = advise::complete(input, model, &mut findings)?;
     Ok(AnalyzedInput { findings, compared, stopped })
+}
+
+/// The same as [`analyze`], with the tables in memory.
+pub fn analyze_and_keep(
+    input: &Input,
+    notes: &Notes,
+    model: &ModelRequest,
+    observer: &SharedObserver,
+) -> Result<(AnalyzedInput, KeptTables), Error> {
+    model.check_device()?;
+    let mut ranks = Vec::new();
+    let is_stored = matches!(input, Input::Run(_));
+    let job::JobOutcome { mut findings, stopped } = job::answer(input, notes, observer, |rank| {
+        if !is_stored {
+            ranks.push(rank);
+        }
+        Ok(())
+    })?;
+    let compared = advise::complete(input, model, &mut findings)?;
+    let tables = match input {
+        Input::Run(run) => KeptTables::of_run(run.clone()),
+        Input::Traces(_) => KeptTables::of_ranks(ranks, notes.rows()),
+    };
+    Ok((AnalyzedInput { findings, compared, stopped }, tables))
 }

@@ -36,21 +36,33 @@ pub fn analyze(
     tables: Option<&RunDir>,
     observer: &SharedObserver,
 ) -> Result<JobOutcome, Error> {
-    let mut job = rooflens_analyze::JobAnalyses::default();
     let mut saved = tables.map(|run| SavedTables::new(run, input));
-    let stopped = each_rank(input, notes, observer, |rank| {
-        observer.event(&Event::Began { activity: Activity::Analyzing, source: &rank.meta.source });
-        job.rank(rank);
+    let outcome = answer(input, notes, observer, |rank| {
         saved.as_mut().map_or(Ok(()), |saved| {
             observer.event(&Event::Began { activity: Activity::Writing, source: &rank.meta.source });
-            saved.rank(rank)
+            saved.rank(&rank)
         })
     })?;
-    let rows = notes.rows();
     if let Some(saved) = saved {
-        saved.finish(&rows)?;
+        saved.finish(&notes.rows())?;
     }
-    Ok(JobOutcome { findings: job.finish(rows), stopped })
+    Ok(outcome)
+}
+
+/// Reads an input and answers every question about it; each rank goes to `take` afterwards.
+pub fn answer(
+    input: &Input,
+    notes: &Notes,
+    observer: &SharedObserver,
+    mut take: impl FnMut(RankTables) -> Result<(), Error>,
+) -> Result<JobOutcome, Error> {
+    let mut job = rooflens_analyze::JobAnalyses::default();
+    let stopped = each_rank(input, notes, observer, |rank| {
+        observer.event(&Event::Began { activity: Activity::Analyzing, source: &rank.meta.source });
+        job.rank(&rank);
+        take(rank)
+    })?;
+    Ok(JobOutcome { findings: job.finish(notes.rows()), stopped })
 }
 
 /// Reads an input and writes its tables, facts included. Answers whether it was ended early.
@@ -63,7 +75,7 @@ pub fn import(
     let mut saved = SavedTables::new(tables, input);
     let stopped = each_rank(input, notes, observer, |rank| {
         observer.event(&Event::Began { activity: Activity::Writing, source: &rank.meta.source });
-        saved.rank(rank)
+        saved.rank(&rank)
     })?;
     saved.finish(&notes.rows())?;
     Ok(stopped)
@@ -74,7 +86,7 @@ pub fn each_rank(
     input: &Input,
     notes: &Notes,
     observer: &SharedObserver,
-    take: impl FnMut(&RankTables) -> Result<(), Error>,
+    take: impl FnMut(RankTables) -> Result<(), Error>,
 ) -> Result<bool, Error> {
     observer.event(&Event::Found { bytes: input.stored_bytes() });
     let stopped = match input {
@@ -89,7 +101,7 @@ fn each_stored_rank(
     run: &RunDir,
     notes: &Notes,
     observer: &SharedObserver,
-    mut take: impl FnMut(&RankTables) -> Result<(), Error>,
+    mut take: impl FnMut(RankTables) -> Result<(), Error>,
 ) -> Result<bool, Error> {
     let reader = RunReader::open(run).map_err(Error::UnreadableRun)?;
     for note in reader.notes().map_err(Error::UnreadableRun)? {
@@ -111,7 +123,7 @@ fn each_stored_rank(
         (ranks.len(), at_once(ranks.len())),
         || !observer.is_stopped(),
         next,
-        |rank| rank.map_or(Ok(()), |rank| take(&rank.map_err(Error::UnreadableRun)?)),
+        |rank| rank.map_or(Ok(()), |rank| take(rank.map_err(Error::UnreadableRun)?)),
     )?;
     if started < ranks.len() {
         note_unread(started, ranks.len(), notes)?;
@@ -151,7 +163,7 @@ fn each_trace(
     files: &[TraceFile],
     notes: &Notes,
     observer: &SharedObserver,
-    mut take: impl FnMut(&RankTables) -> Result<(), Error>,
+    mut take: impl FnMut(RankTables) -> Result<(), Error>,
 ) -> Result<bool, Error> {
     let places = Mutex::new(Places {
         numbering: Numbering::new(files),
@@ -195,7 +207,7 @@ fn each_trace(
         |(own, derived)| {
             notes.absorb(own);
             let outcome = match derived {
-                Ok(tables) => take(&tables).inspect(|()| taken += 1),
+                Ok(tables) => take(tables).inspect(|()| taken += 1),
                 Err(Failure::NotOneJob(error)) => Err(error),
                 Err(Failure::Unreadable(_)) if observer.is_stopped() && taken == 0 => Err(Error::Interrupted),
                 // One damaged rank must not hide the others.

@@ -11,7 +11,7 @@ use rooflens_report::run::RunFacts;
 use rooflens_report::{Extras, MarkdownPage};
 use rooflens_schema::parquet_io::{self, RunWriter};
 use rooflens_schema::tables::{RunRow, Runs};
-use rooflens_schema::{Note, RankTables, RunDir, Severity};
+use rooflens_schema::{Note, RankTables, RunDir, RunId, Severity};
 use serde_json::Value as Json;
 
 use crate::document::{AnalysisDocument, FindingDocument};
@@ -68,12 +68,8 @@ pub fn same_folder(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// Writes tables rank by rank. Nothing is touched on disk before there is a rank to write.
-pub struct SavedTables {
-    run: RunDir,
-    /// The run that this one is a copy of.
-    copied: Option<RunDir>,
-    writer: Option<RunWriter>,
+/// The row of a run that was read from traces, rank by rank.
+pub(crate) struct TraceRow {
     row: RunRow,
     first_ns: i64,
     last_ns: i64,
@@ -83,27 +79,15 @@ pub struct SavedTables {
 /// How many sources `runs.source` names.
 const SOURCES: usize = 10;
 
-impl SavedTables {
-    /// For the run at `run`. What is read may be a run, too: then this one is a copy of it.
-    pub fn new(run: &RunDir, input: &Input) -> Self {
+impl TraceRow {
+    pub(crate) fn new() -> Self {
         let version = Some(env!("CARGO_PKG_VERSION").to_owned());
         let row = RunRow { rooflens_version: version, ..RunRow::new("trace") };
-        SavedTables {
-            run: run.clone(),
-            copied: match input {
-                Input::Run(copied) => Some(copied.clone()),
-                Input::Traces(_) => None,
-            },
-            writer: None,
-            row,
-            first_ns: i64::MAX,
-            last_ns: i64::MIN,
-            sources: vec![],
-        }
+        TraceRow { row, first_ns: i64::MAX, last_ns: i64::MIN, sources: vec![] }
     }
 
-    /// Writes one rank.
-    pub fn rank(&mut self, tables: &RankTables) -> Result<(), Error> {
+    /// Adds what a rank tells.
+    pub(crate) fn rank(&mut self, tables: &RankTables) {
         let (meta, row) = (&tables.meta, &mut self.row);
         if row.ranks == 0 {
             row.format.clone_from(&meta.format);
@@ -122,6 +106,47 @@ impl SavedTables {
         self.first_ns = self.first_ns.min(meta.first_ns);
         self.last_ns = self.last_ns.max(meta.last_ns);
         self.sources.push(meta.source.clone());
+    }
+
+    /// The row of all ranks. The same input gives the same bytes: no time of day, no randomness.
+    pub(crate) fn finish(self, run_id: RunId, notes: &[Note]) -> RunRow {
+        let mut row = self.row;
+        row.run_id = run_id;
+        row.start_unix_ns = row.base_unix_ns.get().map(|base| base.saturating_add(self.first_ns)).into();
+        row.source = self.sources[..self.sources.len().min(SOURCES)].join(", ");
+        row.span_ns = self.last_ns.saturating_sub(self.first_ns);
+        let lost = notes.iter().any(|note| note.severity == Severity::DataLoss);
+        row.status = if lost { "incomplete" } else { "complete" }.to_owned();
+        row
+    }
+}
+
+/// Writes tables rank by rank. Nothing is touched on disk before there is a rank to write.
+pub struct SavedTables {
+    run: RunDir,
+    /// The run that this one is a copy of.
+    copied: Option<RunDir>,
+    writer: Option<RunWriter>,
+    row: TraceRow,
+}
+
+impl SavedTables {
+    /// For the run at `run`. What is read may be a run, too: then this one is a copy of it.
+    pub fn new(run: &RunDir, input: &Input) -> Self {
+        SavedTables {
+            run: run.clone(),
+            copied: match input {
+                Input::Run(copied) => Some(copied.clone()),
+                Input::Traces(_) => None,
+            },
+            writer: None,
+            row: TraceRow::new(),
+        }
+    }
+
+    /// Writes one rank.
+    pub fn rank(&mut self, tables: &RankTables) -> Result<(), Error> {
+        self.row.rank(tables);
         let writer = match &mut self.writer {
             Some(writer) => writer,
             None => {
@@ -135,14 +160,7 @@ impl SavedTables {
     /// Writes what belongs to the whole run, and marks it as whole.
     pub fn finish(self, notes: &[Note]) -> Result<(), Error> {
         let Some(writer) = self.writer else { return Ok(()) };
-        let mut row = self.row;
-        // The same input gives the same bytes: no time of day, no randomness.
-        row.run_id = writer.content_id();
-        row.start_unix_ns = row.base_unix_ns.get().map(|base| base.saturating_add(self.first_ns)).into();
-        row.source = self.sources[..self.sources.len().min(SOURCES)].join(", ");
-        row.span_ns = self.last_ns.saturating_sub(self.first_ns);
-        let lost = notes.iter().any(|note| note.severity == Severity::DataLoss);
-        row.status = if lost { "incomplete" } else { "complete" }.to_owned();
+        let mut row = self.row.finish(writer.content_id(), notes);
         if let Some(copied) = &self.copied {
             let known =
                 parquet_io::read_table::<Runs>(&copied.table("runs")).map_err(Error::UnreadableRun)?;

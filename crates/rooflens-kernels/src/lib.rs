@@ -14,6 +14,15 @@
 //! * `shares`: the launches by what holds them back, counted and weighed.
 //! * `rocm`: all of that from AMD's counters; the rest of the files is of NVIDIA's.
 //! * `name_key`: names as Nsight Systems, Nsight Compute and Kineto write them, made comparable.
+//!
+//! ```
+//! use rooflens_kernels::name_key;
+//!
+//! // One kernel, as Nsight Systems and as Nsight Compute write it.
+//! let systems = "void gemm<(int)7, (bool)1>(float *)";
+//! let compute = "void gemm<7, 1>(float *)";
+//! assert_eq!(name_key(systems), name_key(compute));
+//! ```
 
 mod asked;
 mod bound;

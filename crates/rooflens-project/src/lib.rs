@@ -1,4 +1,12 @@
 //! A project on disk: its skeleton, its linked assets, its pinned reference sources.
+//!
+//! ```
+//! use rooflens_project::assets::HubName;
+//!
+//! let name = HubName::parse("Qwen/Qwen3-0.6B").expect("a name on the hub");
+//! assert_eq!(name.download(true), "hf download Qwen/Qwen3-0.6B config.json");
+//! assert!(HubName::parse("../secrets").is_none());
+//! ```
 
 pub mod assets;
 pub mod externals;

@@ -17,6 +17,15 @@
 //! * [`compare`]: two runs side by side; [`trend`]: a number over many runs.
 //! * [`mod@bench`]: a load test, or several levels of one.
 //! * [`figure`]: line, roofline and bar charts, each one SVG file.
+//!
+//! ```
+//! use rooflens_report::format;
+//!
+//! assert_eq!(format::time(1_234_567.0), "1.23 ms");
+//! let findings = rooflens_analyze::Findings::default();
+//! let page = rooflens_report::html(&findings, "A <trace>");
+//! assert!(page.contains("A &lt;trace&gt;"));
+//! ```
 
 pub mod advice;
 pub mod bench;
@@ -51,6 +60,16 @@ use crate::sections::Detail;
 /// The findings on one screen, beginning with the verdict.
 pub fn terminal(findings: &Findings, options: &TerminalOptions) -> String {
     render::terminal::screen(findings, options)
+}
+
+/// Every part of the report, with every row of its tables.
+pub fn parts(findings: &Findings) -> Vec<Part> {
+    render::whole(findings)
+}
+
+/// Text as it stands in HTML.
+pub fn escape_html(text: &str) -> String {
+    render::html::escape(text)
 }
 
 /// A Markdown file of the report.

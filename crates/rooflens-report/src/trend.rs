@@ -50,6 +50,13 @@ pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[Chang
     let what = if runs.is_some() { "runs" } else { "values" };
     let range = format!("values from {} to {}", value(low), value(high));
     let lead = match points {
+        [] if values.len() == 1 => {
+            format!(
+                "{key}: {} in the only {}, so there is nothing to compare.",
+                value(low),
+                what.trim_end_matches('s')
+            )
+        }
         [] => format!("{key}: no change in {} {what}; {range}.", values.len()),
         [only] => format!("{key}: changed once in {} {what}, at {}; {range}.", values.len(), at(only)),
         [.., last] => format!(

@@ -13,6 +13,14 @@
 //!
 //! A table in memory is a struct of plain `Vec` columns; Arrow arrays are made only at the edge to
 //! Parquet. Times are `i64` nanoseconds since the run's clock base; a missing value is an [`Opt`].
+//!
+//! ```
+//! use rooflens_schema::{Notes, Severity, Stage};
+//!
+//! let notes = Notes::default();
+//! notes.add(Stage::Ingest, Severity::DataLoss, "truncated", "trace.json", "the file ends early".to_owned());
+//! assert_eq!(notes.rows()[0].code, "truncated");
+//! ```
 
 pub mod cell;
 pub mod document;

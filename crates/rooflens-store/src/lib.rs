@@ -13,6 +13,20 @@
 //! tenant=T/events/TABLE/day=D/*.parquet     large tables
 //! tenant=T/audit/*.json                     who removed or relabelled what, when and why
 //! ```
+//!
+//! ```no_run
+//! use rooflens_schema::RunDir;
+//! use rooflens_store::{AddOptions, Store};
+//!
+//! # async fn example() -> Result<(), rooflens_store::StoreError> {
+//! let store = Store::open("s3://bucket/runs")?;
+//! store.add(&RunDir::new("runs/first"), &AddOptions::default()).await?;
+//! for run in store.runs().await? {
+//!     println!("{}", run.entry.run_id);
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod add;
 mod encoding;

@@ -7,6 +7,7 @@ use rooflens_core::error::{CompareError, CostError, Error, Hint};
 use rooflens_core::exit::Exit;
 use rooflens_core::shell::word;
 use rooflens_core::text::counted;
+use rooflens_mcp::ServeError;
 use rooflens_project::assets::AssetError;
 use rooflens_project::externals::{ExternalsError, ExternalsFaultClass};
 use rooflens_project::skeleton::SkeletonError;
@@ -82,6 +83,17 @@ pub enum CliError {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// The server for agents could not start.
+    #[error(transparent)]
+    Serve(ServeError),
+    /// There is no document of this name.
+    #[error("there is no document {name}")]
+    UnknownDocument {
+        /// As it was typed.
+        name: String,
+        /// Those that there are.
+        names: Vec<String>,
+    },
 }
 
 impl CliError {
@@ -96,11 +108,13 @@ impl CliError {
             | CliError::Skeleton(_)
             | CliError::NoBootstrap { .. }
             | CliError::NeedsYes { .. }
+            | CliError::UnknownDocument { .. }
             | CliError::NotEmpty { .. } => Exit::Usage,
             CliError::Stdout { .. }
             | CliError::NothingToSample { .. }
             | CliError::Sampler { .. }
-            | CliError::Listen { .. } => Exit::Environment,
+            | CliError::Listen { .. }
+            | CliError::Serve(_) => Exit::Environment,
         }
     }
 
@@ -112,6 +126,15 @@ impl CliError {
                 "add --format csv:",
                 format!("rooflens analyze --format csv --table {table} …"),
             )),
+            CliError::UnknownDocument { names, .. } => {
+                Some(Hint::leading(format!("one of {};", names.join(", ")), "rooflens schema"))
+            }
+            CliError::Serve(ServeError::Root(_)) => {
+                Some(Hint::words("name a folder that exists: rooflens mcp --root DIR"))
+            }
+            CliError::Serve(_) => {
+                Some(Hint::words("an agent starts it: claude mcp add rooflens -- rooflens mcp --root DIR"))
+            }
             CliError::StoreNeedsOutput => {
                 Some(Hint::words("-o keeps every request and token; the store keeps the requests"))
             }

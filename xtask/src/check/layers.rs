@@ -38,6 +38,8 @@ const LAYERS: &[(&str, Uses)] = &[
         ]),
     ),
     ("rooflens-core", AllAbove),
+    ("rooflens-mcp", These(&["rooflens-schema", "rooflens-report", "rooflens-core"])),
+    ("rooflens-python", These(&["rooflens-schema", "rooflens-analyze", "rooflens-report", "rooflens-core"])),
     ("rooflens", AllAbove),
     // Shares no code with what it measures.
     ("rooflens-mock", These(&[])),

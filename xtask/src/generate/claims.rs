@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use anyhow::{Result, ensure};
 
+use super::test_link;
 use crate::workspace;
 
 const BEGIN: &str = "<!-- Kept by `cargo xtask generate`: tests are named after the row. -->\n";
@@ -120,7 +121,7 @@ fn table(tests: &BTreeMap<&str, Vec<(String, String)>>) -> Result<String> {
     for (row, claim) in ROWS {
         let found = tests.get(row).map_or(&[][..], Vec::as_slice);
         ensure!(!found.is_empty(), "no test is named after {row} ({claim})");
-        let links: Vec<String> = found.iter().map(|(name, file)| format!("[`{name}`](../{file})")).collect();
+        let links: Vec<String> = found.iter().map(|(name, file)| test_link(name, file)).collect();
         text.push_str(&format!("| {} | {claim} | {} |\n", row.replace('_', " "), links.join(", ")));
     }
     Ok(text)

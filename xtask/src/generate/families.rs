@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::{Result, ensure};
 use rooflens_cost::families::ALL;
 
-use super::cell;
+use super::{MAIN, cell};
 
 pub fn page() -> Result<String> {
     let mut page = format!(
@@ -21,9 +21,9 @@ pub fn page() -> Result<String> {
         let types: Vec<String> = family.model_types().iter().map(|name| format!("`{name}`")).collect();
         writeln!(page, "| `{}` | {} | {} |", family.name(), cell(family.about()), types.join(", "))?;
     }
-    page.push_str(
-        "\nTo add one: [CONTRIBUTING](../../CONTRIBUTING.md#adding-a-model-family). What the numbers are checked against: \
-         [accuracy](../accuracy.md#the-cost-model).\n",
-    );
+    page.push_str(&format!(
+        "\nTo add one: [CONTRIBUTING]({MAIN}/CONTRIBUTING.md#adding-a-model-family). What the numbers are checked \
+         against: [accuracy](../accuracy.md#the-cost-model).\n",
+    ));
     Ok(page)
 }

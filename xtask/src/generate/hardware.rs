@@ -6,7 +6,7 @@ use anyhow::Result;
 use rooflens_cost::hardware::{Catalog, Confidence, Device, Provenance};
 use rooflens_cost::precision::Dtype;
 
-use super::cell;
+use super::{MAIN, cell};
 
 /// What the figures are from.
 const CONFIDENCE: &[(Confidence, &str)] = &[
@@ -25,7 +25,7 @@ pub fn page() -> Result<String> {
          dense: none counts zeros that sparsity skips. A GB is 10⁹ bytes, a TFLOP 10¹² operations, a multiplication \
          and an addition counted as two. A dash is a figure that is not known; it is never taken for 0. `rooflens \
          list hardware` prints a line for each, `rooflens explain h100` all of one. To add one: \
-         [CONTRIBUTING](../../CONTRIBUTING.md#adding-a-device).\n",
+         [CONTRIBUTING]({MAIN}/CONTRIBUTING.md#adding-a-device).\n",
         devices.len()
     );
     memory(&mut page, devices)?;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::cell;
 use super::claims::tests_named;
+use super::{cell, test_link};
 
 const ROWS: &str = include_str!("parity.tsv");
 
@@ -54,7 +54,7 @@ fn line(row: &Row<'_>, tests: &BTreeMap<u32, Vec<(String, String)>>) -> Result<S
         row.number,
         row.capability
     );
-    let links: Vec<String> = found.iter().map(|(name, file)| format!("[`{name}`](../{file})")).collect();
+    let links: Vec<String> = found.iter().map(|(name, file)| test_link(name, file)).collect();
     let how = match row.how {
         "same" => "",
         "other" => " (different on purpose)",

@@ -90,19 +90,14 @@ impl Case<'_> {
         let has_file = |word: &str| frames.iter().any(|frame| frame.name.contains(word));
         let has_operator = |prefix: &str| operators.iter().any(|row| row.name.starts_with(prefix));
         let has_library = |name: &str| kernels.iter().any(|row| row.library.as_deref() == Some(name));
-        // SGLang's steps first: it has kernels of vLLM, never the other way round.
-        if has_step("step[", " bs=")
-            || has_file("sglang/")
-            || has_operator("sgl_kernel::")
-            || has_library("sglang")
-        {
+        // Names of steps are an engine's own. By all else SGLang comes first: it has kernels of vLLM, and a kernel of
+        // both may be known as SGLang's.
+        let is_vllm = has_step("execute_", "context_");
+        let is_sglang = has_file("sglang/") || has_operator("sgl_kernel::") || has_library("sglang");
+        if has_step("step[", " bs=") || (is_sglang && !is_vllm) {
             return Some(Engine::Sglang);
         }
-        if has_step("execute_", "context_")
-            || has_file("vllm/")
-            || has_operator("vllm::")
-            || has_library("vllm")
-        {
+        if is_vllm || has_file("vllm/") || has_operator("vllm::") || has_library("vllm") {
             return Some(Engine::Vllm);
         }
         // Operators of PyTorch without an engine around them.

@@ -11,20 +11,24 @@ pub struct PackageFile {
 
 macro_rules! file {
     ($path:literal) => {
-        PackageFile { path: $path, contents: include_str!(concat!("../../../../python/", $path)) }
+        PackageFile { path: $path, contents: include_str!(concat!("../../python/", $path)) }
     };
 }
 
 /// Every file, sorted by path.
 pub const FILES: &[PackageFile] = &[
     file!("rooflens/__init__.py"),
+    file!("rooflens/__init__.pyi"),
+    file!("rooflens/_rooflens.pyi"),
     file!("rooflens/devices.py"),
     file!("rooflens/nvtx.py"),
     file!("rooflens/peaks.py"),
     file!("rooflens/probe.py"),
     file!("rooflens/probe_trace.py"),
     file!("rooflens/processor.py"),
+    file!("rooflens/profiling.py"),
     file!("rooflens/py.typed"),
+    file!("rooflens/pytest_plugin.py"),
     file!("rooflens/runtimes/__init__.py"),
     file!("rooflens/runtimes/command.py"),
     file!("rooflens/runtimes/engines.py"),

@@ -19,17 +19,20 @@ const DIGITS: usize = 16;
 /// The version: a digest of all files. Another text is another folder, so that two versions of the
 /// program never disturb each other.
 pub fn version() -> &'static str {
-    static VERSION: LazyLock<String> = LazyLock::new(|| {
-        let mut digest = Sha256::new();
-        for file in FILES {
-            digest.update(file.path.as_bytes());
-            digest.update([0]);
-            digest.update(file.contents.as_bytes());
+    static VERSION: LazyLock<String> =
+        LazyLock::new(|| digest(FILES.iter().map(|file| (file.path, file.contents))));
+    &VERSION
+}
+
+fn digest<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut digest = Sha256::new();
+    for (path, contents) in files {
+        for part in [path, contents] {
+            digest.update(part.as_bytes());
             digest.update([0]);
         }
-        hex(&digest.finalize())[..DIGITS].to_owned()
-    });
-    &VERSION
+    }
+    hex(&digest.finalize())[..DIGITS].to_owned()
 }
 
 /// The user's folder for what can be made again.
@@ -55,14 +58,30 @@ pub fn folder(cache: &Path) -> PathBuf {
 pub fn unpack(cache: &Path) -> Result<PathBuf, ExecuteError> {
     let folder = folder(cache);
     for file in FILES {
-        let path = folder.join(file.path);
-        // Read each time: it is little, and somebody may have tried something out in it.
-        if fs::read(&path).is_ok_and(|found| found == file.contents.as_bytes()) {
-            continue;
-        }
-        write_whole(&path, file.contents).map_err(|source| ExecuteError::unwritable(&path, source))?;
+        keep(&folder.join(file.path), file.contents)?;
     }
     Ok(folder)
+}
+
+/// Makes sure that files stand as they are embedded, in a folder of their version below `above`, and tells where.
+///
+/// # Errors
+/// [`ExecuteError::Unwritable`].
+pub fn unpack_files(above: &Path, files: &[(&str, &str)]) -> Result<PathBuf, ExecuteError> {
+    let folder = above.join(digest(files.iter().copied()));
+    for (path, contents) in files {
+        keep(&folder.join(path), contents)?;
+    }
+    Ok(folder)
+}
+
+/// Writes a file where it is not as it should be. It is read each time: it is little, and somebody may have tried
+/// something out in it.
+fn keep(path: &Path, contents: &str) -> Result<(), ExecuteError> {
+    if fs::read(path).is_ok_and(|found| found == contents.as_bytes()) {
+        return Ok(());
+    }
+    write_whole(path, contents).map_err(|source| ExecuteError::unwritable(path, source))
 }
 
 /// Another process may unpack at the same time: a file appears whole or not at all.

@@ -79,6 +79,8 @@ pub struct Hardware {
     pub count: u64,
     /// The power limit that the devices must enforce; nothing where any will do.
     pub power_limit_w: Option<f64>,
+    /// Whether its peaks are measured where none are known.
+    pub measure: bool,
 }
 
 /// The program that runs the model.
@@ -258,6 +260,8 @@ fn hardware(mut keys: ConfigSection<'_>) -> Result<Hardware, SettingsError> {
         device: keys.name("device")?,
         count: keys.positive("count")?,
         power_limit_w: keys.optional_positive_number("power_limit_w")?,
+        // Those of earlier versions do not have it, and did not.
+        measure: keys.optional_flag("measure")?.unwrap_or(false),
     };
     keys.finish().map(|()| hardware)
 }

@@ -83,7 +83,7 @@ pub(super) fn read_run(path: &Path, observer: &SharedObserver) -> Result<Side, E
         let mut world = 0;
         job::each_rank(&input, &notes, observer, |rank| {
             // The same device may have another number on another machine: its order tells which it is.
-            for (order, (device, timeline)) in (0..).zip(RankTimeline::all(rank)) {
+            for (order, (device, timeline)) in (0..).zip(RankTimeline::all(&rank)) {
                 places.insert((ranks, device.map(|_| order)), timeline);
             }
             ranks += 1;

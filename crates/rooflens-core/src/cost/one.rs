@@ -26,7 +26,7 @@ impl PointPlan<'_> {
     }
 
     fn names(&self, compared: bool) -> DesignNames {
-        let name = |index: usize| super::plan::name_of(&self.question.configs[index]);
+        let name = |index: usize| crate::model::files::name_of(&self.question.configs[index]);
         let set = self.question.set.iter().map(|set| format!("{}={}", set.key, set.values.join(",")));
         let set: Vec<String> = set.collect();
         let design = name(self.question.configs.len() - 1);

@@ -89,6 +89,14 @@ impl Answer {
         }
     }
 
+    /// All of it, with every row of its tables.
+    pub fn parts(&self) -> Vec<Part> {
+        match self {
+            Answer::One(one) => parts(one, usize::MAX, true),
+            Answer::Sweep(sweep) => points(&swept(sweep), usize::MAX),
+        }
+    }
+
     /// All of it as a page in Markdown.
     pub fn markdown(&self) -> String {
         match self {

@@ -1,7 +1,5 @@
 //! A question with its files read: what varies, and the design, devices and work of each point.
 
-use std::path::Path;
-
 use rooflens_cost::ConfigError;
 use rooflens_cost::blueprint::{Blueprint, WEIGHT_FORMATS};
 use rooflens_cost::hardware::Device;
@@ -211,7 +209,7 @@ fn axes(question: &CostQuestion, devices: Vec<String>) -> Vec<CostAxis> {
     let texts = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<String>>();
     let optional = |numbers: &Option<Vec<u64>>| numbers.as_deref().map_or_else(|| vec![String::new()], texts);
     let or_one = |values: Vec<String>| if values.is_empty() { vec![String::new()] } else { values };
-    let configs = question.configs.iter().map(|path| name_of(path)).collect();
+    let configs = question.configs.iter().map(|path| files::name_of(path)).collect();
     let set = question.set.iter().map(|set| (set.key.as_str(), set.values.clone()));
     let rest = [
         ("dtype", or_one(question.dtype.clone())),
@@ -227,16 +225,4 @@ fn axes(question: &CostQuestion, devices: Vec<String>) -> Vec<CostAxis> {
     ];
     let all = [("config", configs)].into_iter().chain(set).chain(rest);
     all.map(|(name, values)| CostAxis { name: name.to_owned(), values }).collect()
-}
-
-/// What a config is called: its file, or its folder where the file is a `config.json`.
-pub(super) fn name_of(path: &Path) -> String {
-    if path == Path::new(files::STDIN) {
-        return "stdin".to_owned();
-    }
-    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let file = name(&whole).unwrap_or_default();
-    let named = if file == "config.json" { whole.parent().and_then(name) } else { None };
-    named.unwrap_or(file).trim_end_matches(".json").to_owned()
 }

@@ -111,6 +111,46 @@ pub struct CostQuestion {
     pub tpot: Option<f64>,
 }
 
+impl Default for CostQuestion {
+    /// One sequence on one device; which model is still to be said.
+    fn default() -> Self {
+        CostQuestion {
+            configs: Vec::new(),
+            batch: vec![1],
+            prefill: None,
+            prefix: 0,
+            chunk: None,
+            context: None,
+            encoder_tokens: None,
+            steps: 1,
+            draft: 0,
+            images: None,
+            image_size: None,
+            crops: None,
+            hardware: Vec::new(),
+            tp: vec![1],
+            pp: vec![1],
+            ep: vec![1],
+            dp: vec![1],
+            node_size: None,
+            inter_node: None,
+            vision: VisionSharding::Tensor,
+            usable: 0.9,
+            dtype: Vec::new(),
+            kv_dtype: None,
+            state_dtype: None,
+            assume: Vec::new(),
+            set: Vec::new(),
+            hold: None,
+            by: None,
+            routing: "uniform".to_owned(),
+            latent: LatentOrder::ByPhase,
+            ttft: None,
+            tpot: None,
+        }
+    }
+}
+
 impl CostQuestion {
     /// Whether it can be asked at all.
     pub fn check(&self) -> Result<(), CostError> {

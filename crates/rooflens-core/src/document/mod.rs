@@ -160,6 +160,7 @@ pub const DOCUMENTS: &[DocumentSchema] = &[
         "run-sweep",
         "`rooflens run --multirun --format json`, `sweep.json` of a sweep",
     ),
+    DocumentSchema::of::<crate::self_test::SelfTest>("self-test", "`rooflens self-test --format json`"),
     DocumentSchema::of::<samples::SampleDocument>("sample", "`rooflens monitor --once --format json`"),
     DocumentSchema::of::<crate::run::SamplerRecord>("sampler", "`raw/sampler/sampler.json` of a run"),
     DocumentSchema::of::<samples::SamplesHead<'_>>(

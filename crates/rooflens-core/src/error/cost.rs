@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use rooflens_cost::hardware::HardwareError;
 use rooflens_cost::hold::{Held, HoldError};
 use rooflens_cost::{ConfigError, EstimateError};
+use rooflens_project::assets::HubName;
 
 use super::{ErrorKind, Hint, name_of};
 use crate::shell::word;
@@ -19,6 +20,24 @@ pub enum CostError {
         path: PathBuf,
         /// Existing paths that may have been meant, best first.
         near: Vec<PathBuf>,
+    },
+    /// The Hugging Face cache does not have the model, or not this revision of it.
+    #[error("{} is neither a path nor in the Hugging Face cache{}", .name.repository, has_others(.known))]
+    NotCached {
+        /// Its name.
+        name: HubName,
+        /// The caches that were looked into.
+        caches: Vec<PathBuf>,
+        /// Revisions that they have.
+        known: Vec<String>,
+    },
+    /// There is a config, and no weights beside it.
+    #[error("no weights in {folder}")]
+    NoWeights {
+        /// The model's folder.
+        folder: PathBuf,
+        /// Its name on the hub, where it was found by that.
+        name: Option<HubName>,
     },
     /// A file could not be read.
     #[error("cannot read {path}: {source}")]
@@ -144,6 +163,8 @@ impl CostError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             CostError::NoConfig { .. }
+            | CostError::NotCached { .. }
+            | CostError::NoWeights { .. }
             | CostError::UnreadableFile { .. }
             | CostError::TooLarge { .. }
             | CostError::Config { .. }
@@ -170,15 +191,28 @@ impl CostError {
 
     /// What helps: a command wherever there is one.
     pub fn hint(&self) -> Hint {
+        if let CostError::NotCached { name, known, .. } = self {
+            let words = match known.as_slice() {
+                [] => "nothing is downloaded unasked:".to_owned(),
+                [first, ..] => format!("name one of them, as {}@{first}, or", name.repository),
+            };
+            return Hint::leading(words, name.download(false));
+        }
+        if let CostError::NoWeights { name: Some(name), .. } = self {
+            return Hint::leading(
+                "add model.weights=random for random ones, or".to_owned(),
+                name.download(false),
+            );
+        }
         Hint::words(match self {
+            CostError::NotCached { .. } => String::new(),
+            CostError::NoWeights { .. } => {
+                "add model.weights=random to run it with random weights".to_owned()
+            }
             CostError::NoConfig { near, .. } if !near.is_empty() => format!(
                 "did you mean {}? rooflens cost {}",
                 near.iter().map(|path| name_of(path)).collect::<Vec<String>>().join(", "),
                 word(&near[0])
-            ),
-            CostError::NoConfig { path, .. } if is_hub_name(path) => format!(
-                "models of the Hugging Face hub are not downloaded: hf download {0} config.json --local-dir {0}",
-                word(path)
             ),
             CostError::NoConfig { path, .. } => format!(
                 "a config.json of a Hugging Face model, or its folder; ls {}",
@@ -235,17 +269,6 @@ fn cannot_hold(source: &HoldError, held: Held, by: Option<&str>) -> String {
     }
 }
 
-/// Whether it may be a name on the hub, as `Qwen/Qwen3-8B`, and is no place here.
-fn is_hub_name(path: &Path) -> bool {
-    let words: Vec<_> = path.components().collect();
-    let are_names = words.iter().all(|word| matches!(word, std::path::Component::Normal(_)));
-    are_names
-        && words.len() == 2
-        && path.extension().is_none_or(|end| end != "json")
-        && !path.starts_with(".")
-        && path.parent().is_none_or(|owner| !owner.exists())
-}
-
 fn config(path: &Path, error: &ConfigError) -> String {
     match error {
         ConfigError::UnknownArchitecture { .. } | ConfigError::Unread { .. } => {
@@ -295,5 +318,13 @@ fn estimate(error: &EstimateError) -> String {
             "leave out --images, --image-size and --crops".to_owned()
         }
         EstimateError::Images { .. } => "as in --images 1 --image-size 1024x768".to_owned(),
+    }
+}
+
+/// Which revisions there are, where the one that was asked for is not among them.
+fn has_others(known: &[String]) -> String {
+    match known {
+        [] => String::new(),
+        known => format!(": that has the revisions {}", known.join(", ")),
     }
 }

@@ -15,3 +15,16 @@ pub enum ErrorKind {
     /// The observer asked to stop before there was a result.
     Interrupted,
 }
+
+impl ErrorKind {
+    /// Its word in JSON and in other languages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorKind::Usage => "usage",
+            ErrorKind::Environment => "environment",
+            ErrorKind::Workload => "workload",
+            ErrorKind::Data => "data",
+            ErrorKind::Interrupted => "interrupted",
+        }
+    }
+}

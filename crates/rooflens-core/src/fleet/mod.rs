@@ -15,6 +15,7 @@ mod value;
 mod writer;
 
 /// Rows of an answer.
+pub use self::value::value as json_value;
 pub use arrow_array::RecordBatch;
 pub use rooflens_store::{DEFAULT_TENANT, is_day};
 

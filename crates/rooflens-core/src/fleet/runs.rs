@@ -66,7 +66,7 @@ impl StoreFilter {
                 return FleetError::Choice(no_such_value(name, &[name], wanted, &known));
             }
         }
-        FleetError::Choice(format!("no run of {store} matches all of that"))
+        FleetError::Choice(format!("no run in {store} matches all these options"))
     }
 
     /// Whether a run is meant.

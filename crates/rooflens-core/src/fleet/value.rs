@@ -11,7 +11,7 @@ use arrow_schema::{DataType, TimeUnit};
 use serde_json::Value as Json;
 
 /// A value of an array. Dates and times are text as in ISO 8601; lists are arrays, and structures objects.
-pub(super) fn value(array: &ArrayRef, row: usize) -> Json {
+pub fn value(array: &ArrayRef, row: usize) -> Json {
     if array.is_null(row) {
         return Json::Null;
     }
@@ -56,6 +56,11 @@ pub(super) fn value(array: &ArrayRef, row: usize) -> Json {
         DataType::Timestamp(TimeUnit::Microsecond, zone) => moment!(TimestampMicrosecondType, zone),
         DataType::Timestamp(TimeUnit::Nanosecond, zone) => moment!(TimestampNanosecondType, zone),
         DataType::Decimal128(..) => decimal(&array.as_primitive::<Decimal128Type>().value_as_string(row)),
+        DataType::Dictionary(..) => {
+            let words = array.as_any_dictionary();
+            let at = words.normalized_keys().get(row).copied().unwrap_or_default();
+            if at < words.values().len() { value(words.values(), at) } else { Json::Null }
+        }
         DataType::List(_) => {
             let items = array.as_list::<i32>().value(row);
             (0..items.len()).map(|at| value(&items, at)).collect()

@@ -89,20 +89,11 @@ pub fn measure(wish: &MeasureRequest, observer: &SharedObserver) -> Result<Optio
         let path = path(wish, name);
         free(&path, wish.force)?;
     }
-    let places = RunFolders {
-        run: python::cache_folder().join(format!("measure-{}", std::process::id())),
-        project: project::around(Path::new("."))
-            .unwrap_or_else(|| std::path::absolute(".").unwrap_or_default()),
-        package: python::folder(&python::cache_folder()),
-    };
-    let step = step(wish);
-    let StepWork::Process(command) = &step.work else { return Ok(None) };
-    find_program(command, &places)?;
-    python::unpack(&python::cache_folder())?;
-    let answer = run(&step, command, &places, observer);
-    // Only the answer is kept.
-    let _ = std::fs::remove_dir_all(&places.run);
-    let Some(peaks) = answer? else { return Ok(None) };
+    let project =
+        project::around(Path::new(".")).unwrap_or_else(|| std::path::absolute(".").unwrap_or_default());
+    let how =
+        Measuring { interpreter: interpreter(wish), device: &wish.device, seconds: wish.seconds, project };
+    let Some(peaks) = how.measure(&Processes::default(), observer)? else { return Ok(None) };
     let measured = peaks.measured(wish.name.as_deref(), wish.seconds);
     let text = measured.to_toml();
     let path = path(wish, &measured.name);
@@ -125,7 +116,7 @@ fn path(wish: &MeasureRequest, name: &str) -> PathBuf {
 }
 
 /// A name as a file may have it: letters and digits, the rest a dash.
-fn file_name(name: &str) -> String {
+pub(crate) fn file_name(name: &str) -> String {
     let plain: String = name
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '-' })
@@ -152,10 +143,45 @@ fn interpreter(wish: &MeasureRequest) -> Interpreter {
     Interpreter { argv: vec![program], env: BTreeMap::new(), install }
 }
 
-fn step(wish: &MeasureRequest) -> PlannedStep {
-    let interpreter = interpreter(wish);
-    let seconds = wish.seconds.to_string();
-    let words = ["-m", "rooflens.peaks", "--device", &wish.device, "--seconds", &seconds];
+/// How a device is measured.
+pub(crate) struct Measuring<'a> {
+    /// By which Python.
+    pub interpreter: Interpreter,
+    /// Which device, as PyTorch calls it.
+    pub device: &'a str,
+    /// For how long.
+    pub seconds: u64,
+    /// The folder that the interpreter is relative to.
+    pub project: PathBuf,
+}
+
+impl Measuring<'_> {
+    /// Measures it; nothing where the observer stopped it. Only the answer is kept.
+    pub(crate) fn measure(
+        self,
+        executor: &dyn Executor,
+        observer: &SharedObserver,
+    ) -> Result<Option<MeasuredPeaks>, Error> {
+        let places = RunFolders {
+            run: python::cache_folder().join(format!("measure-{}", std::process::id())),
+            project: self.project,
+            package: python::folder(&python::cache_folder()),
+        };
+        let step = step(self.interpreter, self.device, self.seconds);
+        let StepWork::Process(command) = &step.work else { return Ok(None) };
+        find_program(command, &places)?;
+        python::unpack(&python::cache_folder())?;
+        let answer = run(&step, command, &places, executor, observer);
+        let _ = std::fs::remove_dir_all(&places.run);
+        answer
+    }
+}
+
+fn step(interpreter: Interpreter, device: &str, seconds: u64) -> PlannedStep {
+    // Loading torch may take a minute, and the largest multiplication longer than its share.
+    let timeout_s = 180 + 10 * seconds;
+    let seconds = seconds.to_string();
+    let words = ["-m", "rooflens.peaks", "--device", device, "--seconds", &seconds];
     let mut env = interpreter.env;
     env.insert("PYTHONPATH".to_owned(), CommandWord::PythonPath(None));
     env.insert("PYTHONUNBUFFERED".to_owned(), CommandWord::plain("1"));
@@ -165,15 +191,14 @@ fn step(wish: &MeasureRequest) -> PlannedStep {
         cwd: CommandWord::In(PlanRoot::Project, String::new()),
         writes: Vec::new(),
         expects: Vec::new(),
-        // Loading torch may take a minute, and the largest multiplication longer than its share.
-        timeout_s: Some(180 + 10 * wish.seconds),
+        timeout_s: Some(timeout_s),
         packages: vec!["torch".to_owned()],
         install: interpreter.install,
     };
     PlannedStep {
         name: STEP.to_owned(),
         stage: RunStage::Measure,
-        purpose: format!("measures the peak rates of device {} for about {seconds} s", wish.device),
+        purpose: format!("measures the peak rates of device {device} for about {seconds} s"),
         work: StepWork::Process(Box::new(command)),
     }
 }
@@ -183,10 +208,11 @@ fn run(
     step: &PlannedStep,
     command: &ProcessCommand,
     places: &RunFolders,
+    executor: &dyn Executor,
     observer: &SharedObserver,
 ) -> Result<Option<MeasuredPeaks>, Error> {
     observer.event(&Event::StepBegan(step));
-    let outcome = Processes::default().run(step, command, places, &StepWatch(observer));
+    let outcome = executor.run(step, command, places, &StepWatch(observer));
     let outcome = outcome.inspect_err(|_| observer.event(&Event::StepAbandoned(step)))?;
     observer.event(&Event::StepEnded(&outcome));
     if observer.is_stopped() {

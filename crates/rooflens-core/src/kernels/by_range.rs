@@ -68,7 +68,7 @@ pub fn by_range(request: &TopRequest, observer: &SharedObserver) -> Result<Range
     let input = open_input(&request.inputs, &ReadOptions::default(), &notes, observer)?;
     let mut all = ByRange::default();
     let stopped = job::each_rank(&input, &notes, observer, |rank| {
-        all.rank(rank, request.phase);
+        all.rank(&rank, request.phase);
         Ok(())
     })?;
     observer.event(&Event::Notes(&notes.rows()));

@@ -42,7 +42,7 @@ pub fn read(
     let input = open_input(paths, &ReadOptions::default(), &notes, observer)?;
     let mut top = KernelTotals::default();
     let stopped = job::each_rank(&input, &notes, observer, |rank| {
-        top.rank(rank, phase);
+        top.rank(&rank, phase);
         Ok(())
     })?;
     observer.event(&Event::Notes(&notes.rows()));

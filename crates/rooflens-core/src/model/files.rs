@@ -3,8 +3,10 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use rooflens_compose::Host;
 use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::hardware::{Catalog, Device, Properties};
+use rooflens_project::assets::{CachedModel, HubName};
 
 use crate::error::CostError;
 use crate::input::files_near;
@@ -22,10 +24,57 @@ pub fn blueprint(path: &Path) -> Result<Blueprint, CostError> {
         return Blueprint::new(&config, None)
             .map_err(|source| CostError::Config { path: path.to_owned(), source });
     }
-    let file = if path.is_dir() { path.join("config.json") } else { path.to_owned() };
+    let path = located(path)?;
+    let file = if path.is_dir() { path.join("config.json") } else { path };
     let config = read(&file)?;
     let side = side_file(&file).map(|side| read(&side)).transpose()?;
     Blueprint::new(&config, side.as_deref()).map_err(|source| CostError::Config { path: file, source })
+}
+
+/// Where a model is: at its path, or where the Hugging Face cache has what is called so.
+pub fn located(path: &Path) -> Result<PathBuf, CostError> {
+    let is_in_folder = path.parent().is_some_and(|parent| !parent.as_os_str().is_empty() && parent.is_dir());
+    let name = path.to_str().and_then(HubName::parse).filter(|_| !path.exists() && !is_in_folder);
+    let Some(name) = name else { return Ok(path.to_owned()) };
+    match name.find(&Host::system().environment, Path::new(".")) {
+        CachedModel::Folder(folder) => Ok(folder),
+        // A single word is rather a file that is not there.
+        CachedModel::Absent { known, .. } if known.is_empty() && !name.repository.contains('/') => {
+            Ok(path.to_owned())
+        }
+        CachedModel::Absent { caches, known } => Err(CostError::NotCached { name, caches, known }),
+    }
+}
+
+/// The folder of a model that the Hugging Face cache has under this name.
+pub fn named(name: &str) -> Option<PathBuf> {
+    match HubName::parse(name)?.find(&Host::system().environment, Path::new(".")) {
+        CachedModel::Folder(folder) => Some(folder),
+        CachedModel::Absent { .. } => None,
+    }
+}
+
+/// What a model is called in reports: its file without the ending, the folder of a `config.json`, or its name on the hub.
+pub fn name_of(path: &Path) -> String {
+    if path == Path::new(STDIN) {
+        return "stdin".to_owned();
+    }
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = if whole.ends_with("config.json") { whole.parent().unwrap_or(&whole) } else { &whole };
+    // A snapshot is called by its commit; its repository has the name.
+    let in_cache = folder.parent().filter(|parent| parent.ends_with("snapshots")).and_then(Path::parent);
+    let repository = in_cache.and_then(name).filter(|name| name.starts_with("models--"));
+    if let Some(model) = repository.as_ref().and_then(|name| name.rsplit("--").next()) {
+        return model.to_owned();
+    }
+    let named = name(folder).unwrap_or_default();
+    let is_file = path.is_file();
+    let revision = named.split_once('@').filter(|_| !path.exists()).map(|(model, _)| model.to_owned());
+    revision.unwrap_or_else(|| match is_file {
+        true => named.trim_end_matches(".json").to_owned(),
+        false => named,
+    })
 }
 
 /// ModelOpt's file beside a config: `hf_quant_config.json`, or `NAME.hf_quant_config.json` beside
@@ -72,12 +121,17 @@ pub struct DeviceCatalog {
 impl DeviceCatalog {
     /// Those of Rooflens and of a folder of the project.
     pub fn read(folder: &Path) -> Result<Self, CostError> {
-        let mut files = Vec::new();
-        let mut own = Vec::new();
         let mut paths: Vec<PathBuf> =
             std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
         paths.sort();
+        Self::of_files(paths)
+    }
+
+    /// Those of Rooflens and of files.
+    pub fn of_files(paths: Vec<PathBuf>) -> Result<Self, CostError> {
+        let mut files = Vec::new();
+        let mut own = Vec::new();
         for path in paths {
             let file = (path.display().to_string(), String::from_utf8_lossy(&read(&path)?).into_owned());
             let alone = Catalog::with([file.clone()]).map_err(CostError::Hardware)?;

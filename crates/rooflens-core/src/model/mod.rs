@@ -10,7 +10,7 @@ pub mod trace_device;
 pub use self::record::ModelRecord;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Communication, FloorSource, Ledger, Reachable, StepShape, Trace};
@@ -69,12 +69,12 @@ impl ModelRequest {
     pub fn record(&self, findings: &Findings) -> Result<Option<ModelRecord>, Error> {
         let Some(path) = &self.model else { return Ok(None) };
         let mut blueprint = files::blueprint(path)?;
-        let record = ModelRecord::new(name_of(path), &blueprint);
+        let record = ModelRecord::new(files::name_of(path), &blueprint);
         if let Some(format) = &self.dtype {
             blueprint.weights(format);
         }
         blueprint.model().map_err(|source| Error::NoFloor { reason: source.to_string() })?;
-        let tensor_parallel = self.tensor_parallel(findings, &name_of(path))?;
+        let tensor_parallel = self.tensor_parallel(findings, &files::name_of(path))?;
         let device = trace_device::device_name(findings, self.hardware.as_deref())
             .map_err(|reason| Error::NoFloor { reason })?;
         let device = files::DeviceCatalog::read(&project::hardware())?.find(&device)?.clone();
@@ -281,10 +281,4 @@ fn floor(class: measured::ClassFloor) -> Floor {
 pub fn kind_of(name: &str) -> Option<PhaseKind> {
     let known = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
     known.into_iter().find(|kind| kind.as_str() == name)
-}
-
-fn name_of(path: &Path) -> String {
-    let path = if path.ends_with("config.json") { path.parent().unwrap_or(path) } else { path };
-    let path = if path.is_file() { path.with_extension("") } else { path.to_owned() };
-    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }

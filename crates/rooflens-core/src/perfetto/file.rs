@@ -44,7 +44,7 @@ pub fn export(
     let part = PathBuf::from(part);
     let written = create(&part, output).and_then(Writer::new).map_err(unwritable).and_then(|mut writer| {
         let stopped =
-            job::each_rank(input, notes, observer, |rank| writer.rank(rank, &floors).map_err(unwritable))?;
+            job::each_rank(input, notes, observer, |rank| writer.rank(&rank, &floors).map_err(unwritable))?;
         writer.finish(&notes.rows()).and_then(Output::finish).map_err(unwritable)?;
         std::fs::rename(&part, output).map_err(unwritable)?;
         Ok(stopped)

@@ -17,6 +17,7 @@ use super::join;
 use super::launch::PlannedJob;
 use super::model;
 use super::page;
+use super::peaks;
 use super::row;
 use super::sampling::Sampling;
 use super::static_cost;
@@ -79,6 +80,7 @@ pub fn take(
     };
     let notes = analysis::save_notes(&run, notes, findings.as_mut())?;
     let measured = workload::measured(&run);
+    peaks::measure_unknown(job, &measured, executor, observer)?;
     let decided = model::decide(&job.plan, &job.settings, &job.places, &measured);
     let reason = match (&decided, job.plan.static_work()) {
         (Ok(record), Some(work)) => {

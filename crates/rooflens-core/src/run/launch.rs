@@ -103,7 +103,8 @@ fn origin(question: &RunRequest) -> Result<Origin, Error> {
     let repeated =
         full.parent().filter(|_| is_own && full.join("rooflens.yaml").is_file()).map(Path::to_owned);
     // The folder of configs itself may look like a project: one looks from above it.
-    let project = full.parent().and_then(project::around).unwrap_or_else(|| absolute(Path::new(".")));
+    let above = || full.parent().and_then(project::around).unwrap_or_else(|| absolute(Path::new(".")));
+    let project = question.project.clone().unwrap_or_else(above);
     Ok(Origin { configs, project, repeated })
 }
 

@@ -11,7 +11,9 @@ mod join;
 mod launch;
 pub mod metrics;
 mod model;
+mod one_model;
 mod page;
+mod peaks;
 mod power;
 mod reserve;
 mod row;
@@ -56,6 +58,8 @@ use crate::observer::{Event, SharedObserver, Unobserved};
 pub struct RunRequest {
     /// Folder of the configs, where it was said.
     pub config_dir: Option<PathBuf>,
+    /// The folder that paths of the config begin at, where it is not the project of the configs.
+    pub project: Option<PathBuf>,
     /// Name of the primary config.
     pub config_name: String,
     /// Overrides, as typed.
@@ -70,6 +74,7 @@ impl Default for RunRequest {
     fn default() -> Self {
         RunRequest {
             config_dir: None,
+            project: None,
             config_name: "config".to_owned(),
             overrides: Vec::new(),
             multirun: false,

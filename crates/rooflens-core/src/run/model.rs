@@ -8,7 +8,7 @@ use rooflens_cost::precision::Dtype;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 
-use super::{files, workload};
+use super::{files, peaks, workload};
 use crate::model::ModelRecord;
 use crate::model::files::{DeviceCatalog, blueprint};
 use crate::project::{self, HARDWARE};
@@ -63,7 +63,8 @@ fn record(work: &StaticWork, places: &RunFolders, workload: &WorkloadRecords) ->
     };
     let devices = DeviceCatalog::read(&places.project.join(HARDWARE)).map_err(|error| error.to_string())?;
     let named = work.hardware.as_deref().or_else(|| workload.text("model", "device_name"));
-    let device = named.and_then(|name| devices.find(name).ok()).cloned();
+    let measured = || named.and_then(peaks::of_this_machine);
+    let device = named.and_then(|name| devices.find(name).ok()).cloned().or_else(measured);
     let no_device = match named {
         _ if device.is_some() => None,
         Some(name) => Some(format!(

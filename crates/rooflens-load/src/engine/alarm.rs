@@ -6,26 +6,19 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::future::poll_fn;
 use std::io;
-use std::os::fd::AsFd;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::unix::pipe;
-
 use super::rest;
+use super::timer::{Firings, Timer};
 use crate::clock::RunClock;
 
 /// Wakes tasks of one thread at times of the run's clock.
 pub(super) struct Alarm {
     clock: RunClock,
-    timer: TimerFd,
-    /// The same timer as the event loop sees it: a file that becomes readable.
-    firings: Cell<Option<pipe::Receiver>>,
+    timer: Timer,
+    firings: Cell<Option<Firings>>,
     /// Times and the sleepers that wait for them.
     times: RefCell<BinaryHeap<Reverse<(i64, u64)>>>,
     sleepers: RefCell<HashMap<u64, Waker>>,
@@ -49,9 +42,7 @@ impl Drop for Sleeping<'_> {
 impl Alarm {
     /// Within a runtime. [`Alarm::ring`] must run beside the sleepers.
     pub fn new(clock: RunClock) -> io::Result<Rc<Self>> {
-        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
-        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
-        let firings = pipe::Receiver::from_owned_fd_unchecked(timer.as_fd().try_clone_to_owned()?)?;
+        let (timer, firings) = Timer::new()?;
         Ok(Rc::new(Alarm {
             clock,
             timer,
@@ -90,10 +81,7 @@ impl Alarm {
     pub async fn ring(&self) {
         let Some(mut firings) = self.firings.take() else { return };
         loop {
-            // How often it fired: 8 bytes. With more room than that, the event loop knows that there is nothing left.
-            let mut bytes = [0; 16];
-            let mut buffer = ReadBuf::new(&mut bytes);
-            if poll_fn(|context| Pin::new(&mut firings).poll_read(context, &mut buffer)).await.is_err() {
+            if firings.next().await.is_err() {
                 return;
             }
             self.set_to.set(i64::MAX);
@@ -123,7 +111,6 @@ impl Alarm {
         rest::note_alarm(time_ns);
         // 0 would turn the timer off.
         let wait = u64::try_from(time_ns - self.clock.now_ns()).unwrap_or(0).max(1);
-        let wait = TimeSpec::from(Duration::from_nanos(wait));
-        let _ = self.timer.set(Expiration::OneShot(wait), TimerSetTimeFlags::empty());
+        self.timer.set(Duration::from_nanos(wait));
     }
 }

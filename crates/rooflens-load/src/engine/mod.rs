@@ -9,6 +9,7 @@ mod producer;
 mod rest;
 mod session;
 mod signals;
+mod timer;
 mod worker;
 
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -8,7 +8,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use hdrhistogram::Histogram;
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
+#[cfg(target_os = "linux")]
+use nix::sys::socket::{ControlMessageOwned, setsockopt, sockopt};
+use nix::sys::socket::{MsgFlags, recvmsg};
 use nix::sys::time::TimeSpec;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
@@ -124,6 +126,7 @@ impl TimedStream {
     pub fn new(tcp: TcpStream, receiving: Rc<Receiving>) -> io::Result<Self> {
         tcp.set_nodelay(true)?;
         // Where it is refused, times are those of the reads.
+        #[cfg(target_os = "linux")]
         let _ = setsockopt(&tcp, sockopt::ReceiveTimestampns, &true);
         Ok(TimedStream { tcp, stamps: Rc::new(Stamps::default()), receiving })
     }
@@ -199,6 +202,7 @@ fn receive(tcp: &TcpStream, buffer: &mut [u8]) -> io::Result<(usize, Option<Time
     let message = recvmsg::<()>(tcp.as_raw_fd(), &mut slices, Some(&mut control), MsgFlags::empty())?;
     let times = message.cmsgs().into_iter().flatten();
     let kernel = times.filter_map(|part| match part {
+        #[cfg(target_os = "linux")]
         ControlMessageOwned::ScmTimestampns(time) => Some(time),
         _ => None,
     });

@@ -72,6 +72,6 @@ pub(super) fn find(
 /// A reference is one commit; more is something else.
 const MAX_REFERENCE_BYTES: u64 = 128;
 
-fn is_commit(text: &str) -> bool {
+pub(super) fn is_commit(text: &str) -> bool {
     text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

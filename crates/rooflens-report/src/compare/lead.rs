@@ -167,7 +167,18 @@ fn largest(pair: &Pair) -> String {
     let from = |(at, line): (&PlaceChange, &ComparedLine)| {
         let (a, b) = (format::time(line.a_ns), format::time(line.b_ns));
         let at = if pair.places.len() > 1 { format!("{}, ", place(at)) } else { String::new() };
-        format!("{at}{}: {} {} per step ({a} → {b}).", line.phase, named(line), signed(line.delta_ns))
+        let (name, change) = (named(line), signed(line.delta_ns));
+        match whole_cause(pair, line) {
+            Some(row) => format!(
+                "{}: {} {} per step ({} → {}), for example {name} {change}.",
+                line.phase,
+                cause(&row.name),
+                signed(row.delta_ns),
+                format::time(row.a_ns),
+                format::time(row.b_ns)
+            ),
+            None => format!("{at}{}: {name} {change} per step ({a} → {b}).", line.phase),
+        }
     };
     let told_ns = first.map_or(0.0, |(at, line)| {
         let phase = at.change.phases.iter().find(|phase| phase.phase == line.phase);
@@ -183,6 +194,18 @@ fn largest(pair: &Pair) -> String {
         (None, Some(row)) => format!("{}.", told(row)),
         (None, None) => unchanged(pair),
     }
+}
+
+/// The cause of idle time that changed by more than one line of it, where the line is idle time: many small gaps before
+/// different kernels are one change.
+fn whole_cause<'a>(pair: &'a Pair, line: &ComparedLine) -> Option<&'a AccountRow> {
+    let is_alone = line.what == "wait" && pair.places.len() == 1;
+    let of_phase = |account: &&Account| account.per == "step" && account.scope == line.phase;
+    let account = pair.accounts.iter().find(of_phase).filter(|_| is_alone)?;
+    let is_same_way = |row: &&AccountRow| row.is_change && row.delta_ns.signum() == line.delta_ns.signum();
+    let causes = account.parts(Entry::Cause).filter(is_same_way);
+    let most = causes.max_by(|a, b| a.delta_ns.abs().total_cmp(&b.delta_ns.abs()))?;
+    (most.delta_ns.abs() > line.delta_ns.abs()).then_some(most)
 }
 
 /// The metric that changed: the first, or, of two servers that took turns, the typical time or rate that changed most.

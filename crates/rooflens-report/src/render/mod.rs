@@ -9,7 +9,7 @@ pub mod terminal;
 use rooflens_analyze::Findings;
 
 use crate::block::Block;
-use crate::sections::{Detail, Section};
+use crate::sections::{self, Detail, Section};
 
 /// Blocks under a title.
 #[derive(Debug, Clone)]
@@ -38,6 +38,11 @@ fn filled(
         Part { name: section.name(), title: section.title(), blocks: section.blocks(findings, detail) }
     };
     sections.iter().map(part).filter(|part| !part.blocks.is_empty()).collect()
+}
+
+/// Every section with all there is.
+pub fn whole(findings: &Findings) -> Vec<Part> {
+    filled(sections::ALL, findings, Detail::Full, None)
 }
 
 /// Sections that stand at the end, whatever a report has besides.

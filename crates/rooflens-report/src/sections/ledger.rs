@@ -56,14 +56,14 @@ impl Section for LedgerSection {
                 )));
             }
             if !phase.stages.is_empty() {
-                let stages = Table::new("ledger_stages", STAGES, &phase.stages, detail.rows());
+                let stages = Table::new("ledger_stages", STAGES, &of(phase, &phase.stages), detail.rows());
                 blocks.push(Block::Table(stages));
             }
             if phase.classes.len() > 1 {
                 blocks.push(Block::Table(Table::new(
                     "ledger_classes",
                     CLASSES,
-                    &phase.classes,
+                    &of(phase, &phase.classes),
                     detail.rows(),
                 )));
             }
@@ -105,14 +105,21 @@ fn head(phase: &PhaseLedger) -> String {
     )
 }
 
+/// Rows with the phase that they are of: for programs, which get the tables of all phases as one.
+fn of<T: Clone>(phase: &PhaseLedger, rows: &[T]) -> Vec<(String, T)> {
+    rows.iter().map(|row| (words(&phase.phase), row.clone())).collect()
+}
+
 /// A line with what the table shows of it.
 struct Shown {
+    phase: String,
     line: LedgerLine,
     p50_ns: Option<i64>,
 }
 
 fn table(phase: &PhaseLedger, rows: usize) -> Table {
     let shown = |line: &LedgerLine| Shown {
+        phase: words(&phase.phase),
         p50_ns: phase.line_steps.iter().find(|step| step.line == line.line).map(|step| step.p50_ns),
         line: line.clone(),
     };
@@ -121,6 +128,7 @@ fn table(phase: &PhaseLedger, rows: usize) -> Table {
 }
 
 const LINES: &[Field<Shown>] = &[
+    (Column::text("phase", "phase").at(Level::Raw), |shown| Cell::word(&*shown.phase)),
     (Column::text("line", "line"), |shown| Cell::word(shown.line.line.title())),
     (Column::number("ns", "time").help("Over all steps of the phase, on all devices."), |shown| {
         Cell::Time(shown.line.ns)
@@ -132,22 +140,24 @@ const LINES: &[Field<Shown>] = &[
     (Column::text("meaning", "meaning").at(Level::Screen), |shown| Cell::text(shown.line.line.meaning())),
 ];
 
-const CLASSES: &[Field<ClassLedger>] = &[
-    (Column::text("class", "class"), |class| Cell::word(class.class.as_str())),
-    (Column::text("line", "line"), |class| Cell::word(class.line.title())),
-    (Column::number("activities", "activities"), |class| Cell::count(class.activities)),
-    (Column::number("ns", "time").help("Time attributed to it; overlaps count once."), |class| {
+const CLASSES: &[Field<(String, ClassLedger)>] = &[
+    (Column::text("phase", "phase").at(Level::Raw), |(phase, _)| Cell::word(&**phase)),
+    (Column::text("class", "class"), |(_, class)| Cell::word(class.class.as_str())),
+    (Column::text("line", "line"), |(_, class)| Cell::word(class.line.title())),
+    (Column::number("activities", "activities"), |(_, class)| Cell::count(class.activities)),
+    (Column::number("ns", "time").help("Time attributed to it; overlaps count once."), |(_, class)| {
         Cell::Time(class.ns)
     }),
-    (Column::number("floor_ns", "lower bound"), |class| {
+    (Column::number("floor_ns", "lower bound"), |(_, class)| {
         Cell::or(class.floor_ns, Cell::Time, "no model or device was given")
     }),
 ];
 
-const STAGES: &[Field<StageLedger>] = &[
-    (Column::text("stage", "stage"), |stage| Cell::word(&*stage.stage)),
-    (Column::number("activities", "activities"), |stage| Cell::count(stage.activities)),
-    (Column::number("ns", "time").help("Gaps included; the stages add up to the phase."), |stage| {
+const STAGES: &[Field<(String, StageLedger)>] = &[
+    (Column::text("phase", "phase").at(Level::Raw), |(phase, _)| Cell::word(&**phase)),
+    (Column::text("stage", "stage"), |(_, stage)| Cell::word(&*stage.stage)),
+    (Column::number("activities", "activities"), |(_, stage)| Cell::count(stage.activities)),
+    (Column::number("ns", "time").help("Gaps included; the stages add up to the phase."), |(_, stage)| {
         Cell::Time(stage.wall_ns)
     }),
 ];

@@ -7,6 +7,7 @@
 //!
 //! `runs.parquet` is written last and marks the run as whole.
 
+mod memory;
 mod rank_rows;
 mod read;
 mod write;
@@ -21,6 +22,7 @@ use crate::error::SchemaError;
 use crate::names::Names;
 use crate::table::TableSpec;
 
+pub use memory::{MemoryTable, MemoryTables};
 pub use read::{RankStream, RunReader, read_notes, read_table};
 pub use write::{PartWriter, RunWriter, edit_run_row, write_notes, write_table};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
-use arrow_schema::Schema;
+use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding as ParquetEncoding, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -33,7 +33,7 @@ const BATCH: usize = 1 << 16;
 
 struct TableFile {
     path: PathBuf,
-    schema: Arc<Schema>,
+    schema: SchemaRef,
     writer: ArrowWriter<File>,
     per_rank: bool,
 }
@@ -70,27 +70,12 @@ impl TableFile {
         table: &T,
         rank: i32,
         names: &Names,
-        mut content: Option<&mut ContentHash>,
+        content: Option<&mut ContentHash>,
     ) -> Result<(), SchemaError> {
-        let mut start = 0;
-        while start < table.rows() {
-            let end = (start + BATCH).min(table.rows());
-            let rank: Option<ArrayRef> =
-                self.per_rank.then(|| Arc::new(Int32Array::from(vec![rank; end - start])) as ArrayRef);
-            let columns = table.encode(start..end, names);
-            if let Some(content) = &mut content {
-                columns.iter().for_each(|column| content.array(column));
-            }
-            let columns = rank.into_iter().chain(columns).collect();
-            let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(ParquetError::from);
-            batch.and_then(|batch| self.writer.write(&batch)).map_err(|source| self.error(source))?;
-            start = end;
-        }
-        Ok(())
-    }
-
-    fn error(&self, source: ParquetError) -> SchemaError {
-        SchemaError::Parquet { path: self.path.clone(), source }
+        let rank = self.per_rank.then_some(rank);
+        let written =
+            each_batch(table, &self.schema, rank, names, content, |batch| self.writer.write(&batch));
+        written.map_err(|source| SchemaError::Parquet { path: self.path.clone(), source })
     }
 
     fn close(self) -> Result<(), SchemaError> {
@@ -99,13 +84,88 @@ impl TableFile {
     }
 }
 
+/// Gives the rows of a table to `take`, part by part, with a column of their rank where they have one. `content` takes
+/// in what they hold.
+pub(super) fn each_batch<T: Columnar>(
+    table: &T,
+    schema: &SchemaRef,
+    rank: Option<i32>,
+    names: &Names,
+    mut content: Option<&mut ContentHash>,
+    mut take: impl FnMut(RecordBatch) -> Result<(), ParquetError>,
+) -> Result<(), ParquetError> {
+    let mut start = 0;
+    while start < table.rows() {
+        let end = (start + BATCH).min(table.rows());
+        let columns = table.encode(start..end, names);
+        if let Some(content) = &mut content {
+            columns.iter().for_each(|column| content.array(column));
+        }
+        let rank = rank.map(|rank| Arc::new(Int32Array::from(vec![rank; end - start])) as ArrayRef);
+        let columns = rank.into_iter().chain(columns).collect();
+        take(RecordBatch::try_new(Arc::clone(schema), columns)?)?;
+        start = end;
+    }
+    Ok(())
+}
+
+/// What all ranks of a run share: names, and an id that follows from the rows.
+#[derive(Default)]
+pub(super) struct SharedRows {
+    names: BTreeMap<i64, Arc<str>>,
+    kernels: BTreeMap<i64, KernelDimRow>,
+    content: ContentHash,
+}
+
+impl SharedRows {
+    /// Adds what a rank brings, before its tables.
+    pub(super) fn rank(&mut self, tables: &RankTables) {
+        for (id, text) in tables.names.stable_ids().iter().zip(tables.names.texts()) {
+            self.names.entry(*id).or_insert_with(|| Arc::clone(text));
+        }
+        for i in 0..tables.kernel_dim.len() {
+            if let Some(row) = tables.kernel_dim.row(i) {
+                self.kernels.entry(row.kernel_id).or_insert(row);
+            }
+        }
+        // What a file is called is not what it holds.
+        let meta = &tables.meta;
+        for number in [i64::from(tables.rank), meta.base_unix_ns.unwrap_or(i64::MIN), meta.events] {
+            self.content.number(number as u64);
+        }
+    }
+
+    /// Adds the rows of a table to the id, as whoever hashes them. The row of the rank itself has the name of a file.
+    pub(super) fn hash_of<T: Columnar>(&mut self) -> Option<&mut ContentHash> {
+        if T::NAME == Ranks::NAME {
+            return None;
+        }
+        self.content.bytes(T::NAME.as_bytes());
+        Some(&mut self.content)
+    }
+
+    /// The id of the ranks so far, whatever their files are called.
+    pub(super) fn content_id(&self) -> RunId {
+        RunId::from_content(self.content.finish())
+    }
+
+    /// The tables of names.
+    pub(super) fn into_tables(self) -> (NameDim, KernelDim) {
+        let mut name_dim = NameDim::default();
+        for (&name_id, name) in &self.names {
+            name_dim.push(NameDimRow { name_id, name: name.to_string() });
+        }
+        let mut kernel_dim = KernelDim::default();
+        self.kernels.into_values().for_each(|row| kernel_dim.push(row));
+        (name_dim, kernel_dim)
+    }
+}
+
 /// Writes the tables of a run, rank by rank.
 pub struct RunWriter {
     run: RunDir,
     files: BTreeMap<&'static str, TableFile>,
-    names: BTreeMap<i64, Arc<str>>,
-    kernels: BTreeMap<i64, KernelDimRow>,
-    content: ContentHash,
+    shared: SharedRows,
 }
 
 impl RunWriter {
@@ -123,30 +183,12 @@ impl RunWriter {
                 })?;
             }
         }
-        Ok(RunWriter {
-            run: run.clone(),
-            files: BTreeMap::new(),
-            names: BTreeMap::new(),
-            kernels: BTreeMap::new(),
-            content: ContentHash::default(),
-        })
+        Ok(RunWriter { run: run.clone(), files: BTreeMap::new(), shared: SharedRows::default() })
     }
 
     /// Writes one rank.
     pub fn rank(&mut self, tables: &RankTables) -> Result<(), SchemaError> {
-        for (id, text) in tables.names.stable_ids().iter().zip(tables.names.texts()) {
-            self.names.entry(*id).or_insert_with(|| Arc::clone(text));
-        }
-        for i in 0..tables.kernel_dim.len() {
-            if let Some(row) = tables.kernel_dim.row(i) {
-                self.kernels.entry(row.kernel_id).or_insert(row);
-            }
-        }
-        // What a file is called is not what it holds.
-        let meta = &tables.meta;
-        for number in [i64::from(tables.rank), meta.base_unix_ns.unwrap_or(i64::MIN), meta.events] {
-            self.content.number(number as u64);
-        }
+        self.shared.rank(tables);
         let mut ranks = Ranks::default();
         ranks.push(tables.meta.to_row());
         self.write(&ranks, tables)?;
@@ -163,16 +205,12 @@ impl RunWriter {
                 entry.insert(TableFile::create(self.run.table(T::NAME), &T::spec())?)
             }
         };
-        let mut content = (T::NAME != Ranks::NAME).then_some(&mut self.content);
-        if let Some(content) = &mut content {
-            content.bytes(T::NAME.as_bytes());
-        }
-        file.append(table, tables.rank, &tables.names, content)
+        file.append(table, tables.rank, &tables.names, self.shared.hash_of::<T>())
     }
 
     /// An id that follows from the rows of the ranks written so far, whatever their files are called.
     pub fn content_id(&self) -> RunId {
-        RunId::from_content(self.content.finish())
+        self.shared.content_id()
     }
 
     /// Takes over what another run has besides the tables of its ranks and those that [`RunWriter::finish`] writes: its
@@ -205,12 +243,7 @@ impl RunWriter {
         for file in std::mem::take(&mut self.files).into_values() {
             file.close()?;
         }
-        let mut name_dim = NameDim::default();
-        for (&name_id, name) in &self.names {
-            name_dim.push(NameDimRow { name_id, name: name.to_string() });
-        }
-        let mut kernel_dim = KernelDim::default();
-        std::mem::take(&mut self.kernels).into_values().for_each(|row| kernel_dim.push(row));
+        let (name_dim, kernel_dim) = std::mem::take(&mut self.shared).into_tables();
         let mut runs = Runs::default();
         runs.push(run);
         self.whole(&name_dim)?;
@@ -247,12 +280,17 @@ pub fn write_table<T: Columnar>(run: &RunDir, table: &T) -> Result<(), SchemaErr
 
 /// Writes the notes of a run in place of those that it had.
 pub fn write_notes(run: &RunDir, notes: &[Note]) -> Result<(), SchemaError> {
+    write_table(run, &notes_table(notes))
+}
+
+/// Notes as a table.
+pub(super) fn notes_table(notes: &[Note]) -> NotesTable {
     let mut rows = NotesTable::default();
     for note in notes.iter().cloned() {
         let Note { stage, severity, code, source, count, message } = note;
         rows.push(NoteRow { stage, severity, code, source, count, message });
     }
-    write_table(run, &rows)
+    rows
 }
 
 fn make_parent(path: &Path) -> Result<(), SchemaError> {

@@ -13,7 +13,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Many runs", &["store", "runs", "query"]),
     ("Model cost", &["cost"]),
     ("Projects and configs", &["init", "config", "assets", "externals"]),
-    ("Help and setup", &["list", "explain", "doctor", "completions", "man"]),
+    ("Agents and scripts", &["mcp", "schema"]),
+    ("Help and setup", &["list", "explain", "doctor", "self-test", "completions", "man"]),
 ];
 
 /// The program with its commands in groups.

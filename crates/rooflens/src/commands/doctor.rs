@@ -47,7 +47,8 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     Ok(Exit::Fine)
 }
 
-fn text(checks: &[DoctorCheck]) -> String {
+/// Checks for people, a line each, with what helps.
+pub fn text(checks: &[DoctorCheck]) -> String {
     let mut text = String::new();
     for check in checks {
         text.push_str(&format!("{:8}{:18}{}\n", check.status.word(), check.name, printable(&check.found)));

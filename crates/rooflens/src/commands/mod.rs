@@ -20,11 +20,14 @@ mod init;
 mod kernels;
 pub mod list;
 mod man;
+mod mcp;
 mod monitor;
 mod query;
 mod report;
 mod run;
 mod runs;
+mod schema;
+mod self_test;
 mod store;
 mod trend;
 
@@ -64,6 +67,9 @@ pub enum Command {
     Explain(explain::Args),
     Monitor(monitor::Args),
     Doctor(doctor::Args),
+    SelfTest(self_test::Args),
+    Mcp(mcp::Args),
+    Schema(schema::Args),
     Completions(completions::Args),
     Man(man::Args),
     BenchWorker(bench_worker::Args),
@@ -96,6 +102,9 @@ impl Command {
             Command::Explain(args) => explain::run(&args, console),
             Command::Monitor(args) => monitor::run(args, console),
             Command::Doctor(args) => doctor::run(&args, console),
+            Command::SelfTest(args) => self_test::run(&args, console),
+            Command::Mcp(args) => mcp::run(args, console),
+            Command::Schema(args) => schema::run(&args, console),
             Command::Completions(args) => completions::run(&args),
             Command::Man(args) => man::run(&args, console),
             Command::BenchWorker(args) => bench_worker::run(args, console),

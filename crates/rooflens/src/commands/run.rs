@@ -18,6 +18,7 @@ use crate::{output, progress, show};
 
 const EXAMPLES: &str = "\
 Examples:
+  rooflens run --model Qwen/Qwen3-0.6B               a model of the Hugging Face cache; needs no project
   rooflens run                                       the project's config as it is
   rooflens run runtime=vllm infer.max_new_tokens=64  another runtime, another value
   rooflens run model.path=models/qwen3-0.6b          another model: its checkpoint's weights
@@ -33,6 +34,9 @@ Overrides: key=value, +key=value, ++key=value, ~key, group=option, as in Hydra 1
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
+    /// Model: its folder, or its name in the Hugging Face cache, as Qwen/Qwen3-0.6B. Needs no project
+    #[arg(long, value_name = "MODEL", help_heading = "Config")]
+    model: Option<PathBuf>,
     /// Config folder; by default conf/ of the surrounding project. To repeat a run, give its `.rooflens` folder
     #[arg(long, visible_alias = "config-path", value_name = "DIR", help_heading = "Config")]
     config_dir: Option<PathBuf>,
@@ -87,25 +91,30 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         return Ok(Exit::Fine);
     }
     let is_json = args.format == OutputFormat::Json;
+    let request = RunRequest {
+        config_dir: args.config_dir,
+        project: None,
+        config_name: args.config_name,
+        overrides: args.overrides,
+        multirun: args.multirun,
+        with_hydra: args.hydra,
+    };
+    let request = match &args.model {
+        Some(model) => request.of_model(model)?,
+        None => request,
+    };
     if args.cfg.is_some() || args.info.is_some() || args.resolve || args.package.is_some() {
         let question = config::ConfigRequest {
-            folder: args.config_dir.unwrap_or_else(project::configs),
-            name: args.config_name,
-            overrides: args.overrides,
-            multirun: args.multirun,
+            folder: request.config_dir.unwrap_or_else(project::configs),
+            name: request.config_name,
+            overrides: request.overrides,
+            multirun: request.multirun,
             json: is_json,
             for_run: true,
         };
         let shown = shown(args.cfg.unwrap_or(Cfg::Job), args.package, args.resolve, args.info);
         return config::show(&question, &shown, console).map(|()| Exit::Fine);
     }
-    let request = RunRequest {
-        config_dir: args.config_dir,
-        config_name: args.config_name,
-        overrides: args.overrides,
-        multirun: args.multirun,
-        with_hydra: args.hydra,
-    };
     if args.dry_run {
         dry_run(&request, is_json, console)
     } else {

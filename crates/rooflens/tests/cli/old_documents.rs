@@ -21,6 +21,7 @@ const OTHERS: [&str; 19] = [
     "query",
     "samples",
     "samples-line",
+    "self-test",
     "store-added",
     "store-changed",
     "store-removed",

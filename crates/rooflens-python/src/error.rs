@@ -1,0 +1,26 @@
+//! Errors of the library as exceptions.
+
+use pyo3::prelude::*;
+
+pyo3::create_exception!(
+    rooflens,
+    Error,
+    pyo3::exceptions::PyException,
+    "Rooflens could not answer. `hint` says what helps, `command` is a command to paste, `kind` says whose turn it is."
+);
+
+/// An error of the library as an exception, with what helps.
+pub fn raise(py: Python<'_>, error: &rooflens_core::Error) -> PyErr {
+    let hint = error.hint();
+    let raised = Error::new_err(error.to_string());
+    let value = raised.value(py);
+    let words = hint.as_ref().map(ToString::to_string);
+    let set = value
+        .setattr("hint", words)
+        .and_then(|()| value.setattr("command", hint.and_then(|hint| hint.command)))
+        .and_then(|()| value.setattr("kind", error.kind().as_str()));
+    match set {
+        Ok(()) => raised,
+        Err(failed) => failed,
+    }
+}

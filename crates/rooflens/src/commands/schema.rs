@@ -1,0 +1,38 @@
+//! `rooflens schema`: the JSON Schema of a document.
+
+use rooflens_core::document;
+use rooflens_core::exit::Exit;
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens schema              every document, and the command that prints it
+  rooflens schema analysis     the JSON Schema of what `rooflens analyze --format json` prints";
+
+/// Print the JSON Schema of a document
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Document; lists all of them by default
+    #[arg(value_name = "DOCUMENT")]
+    document: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+    let Some(name) = &args.document else {
+        let width = document::all().map(|document| document.name.len()).max().unwrap_or_default();
+        let line = |known: &document::DocumentSchema| format!("{:width$}  {}\n", known.name, known.found);
+        output::text(&document::all().map(line).collect::<String>())?;
+        return Ok(Exit::Fine);
+    };
+    let Some(found) = document::all().find(|known| known.name == name) else {
+        let names: Vec<String> = document::all().map(|known| known.name.to_owned()).collect();
+        return Err(CliError::UnknownDocument { name: name.clone(), names });
+    };
+    output::json(&found.schema(), console.is_read_by_people())?;
+    Ok(Exit::Fine)
+}

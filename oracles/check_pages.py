@@ -1,0 +1,235 @@
+"""The commands of the pages work as pasted, and print what the tutorial says.
+
+    python3 oracles/check_pages.py --rooflens target/release/rooflens --wheel target/wheels/rooflens-0.1.0-….whl
+
+The tutorial runs in a new virtual environment, without Rust and without the network, from `pip install` to the last
+block of Python; then the package is uninstalled, and nothing of it may be left. On the other pages every block of
+`sh` runs in an empty folder with the files that it names (`page_files.py`), unless a comment above it says why not:
+`<!-- not run: needs a GPU -->`. A block with `<!-- needs: rooflens-query -->` runs where that is installed. Blocks of
+YAML and Python must parse, and commands in YAML must exist.
+"""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+import check_docs
+import doc_pages
+import page_files
+from rooflens_cli import REPOSITORY, arguments, existing
+
+DOCS = REPOSITORY / "docs"
+TUTORIAL = DOCS / "tutorial.md"
+PAGES = [TUTORIAL, *sorted((DOCS / "guides").glob("*.md")), *(DOCS / f"{name}.md" for name in (
+    "python", "ci", "concepts", "installing", "collecting", "running", "serving", "scale"))]
+NOT_RUN, NEEDS, OUTPUT = "not run: ", "needs: ", "output: "
+PROGRAM = "the Python program above"
+# Lines that would need the network: the wheel is installed, and pandas is lent, instead.
+INSTALL, DATA_FRAMES = "pip install rooflens", "pip install pandas pyarrow"
+SYSTEM = "/usr/bin:/bin"
+# Keys of a workflow that hold commands.
+SCRIPTS = ("run", "script", "before_script", "after_script")
+TIMEOUT_S = 300
+
+
+@dataclass
+class Tally:
+    run: int = 0
+    not_run: int = 0
+    lacking: set[str] = field(default_factory=set)
+    broken: list[str] = field(default_factory=list)
+
+
+class Shell:
+    """Runs commands one after the other, as somebody does who pastes them: `cd` stays."""
+
+    def __init__(self, folder: Path, path: str, home: Path):
+        self.folder, self.place = folder, home / "folder"
+        self.env = {"PATH": path, "HOME": str(home), "HF_HOME": str(home / "hub-home"), "LANG": "C.UTF-8",
+                    "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PLACE": str(self.place)}
+
+    def run(self, command: str) -> subprocess.CompletedProcess:
+        script = f"trap 'pwd > \"$PLACE\"' EXIT\nset -euo pipefail\n{command}\n"
+        done = self.call(["bash", "-c", script])
+        self.folder = Path(self.place.read_text().strip())
+        return done
+
+    def call(self, argv: list) -> subprocess.CompletedProcess:
+        return subprocess.run(argv, cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=TIMEOUT_S)
+
+
+def check_blocks(blocks: list[doc_pages.Block], shell: Shell, have: dict[str, bool], tally: Tally) -> list[str]:
+    """Runs the blocks of a page in order, and compares what it shows of their outputs."""
+    printed: dict[str, str | None] = {}
+    broken = []
+    for block in blocks:
+        need = block.comment.removeprefix(NEEDS) if block.comment.startswith(NEEDS) else None
+        if block.comment.startswith(OUTPUT):
+            broken += output_problems(block, printed)
+        elif block.comment.startswith(NOT_RUN):
+            tally.not_run += 1
+        elif need is not None and need not in have:
+            broken.append(f"{block.line}: `needs: {need}`: this check knows {', '.join(have)}")
+        elif need is not None and not have[need]:
+            tally.not_run += 1
+            tally.lacking.add(need)
+            printed.update(dict.fromkeys(shown_names(block)))
+        else:
+            broken += run_block(block, shell, printed, tally)
+    return broken
+
+
+def shown_names(block: doc_pages.Block) -> list[str]:
+    """What the outputs of a block are called: its commands, without comments."""
+    if block.language == "python":
+        return [PROGRAM]
+    return [re.sub(r"\s+#.*", "", line).strip() for _, line in doc_pages.joined(block)]
+
+
+def run_block(block: doc_pages.Block, shell: Shell, printed: dict, tally: Tally) -> list[str]:
+    """Runs each command of a block, up to the first that fails."""
+    python = block.language == "python"
+    lines = [(block.line, block.text)] if python else doc_pages.joined(block)
+    for (line, command), name in zip(lines, shown_names(block)):
+        done = shell.call(["python", "-c", command]) if python else shell.run(command)
+        tally.run += 1
+        printed[name] = done.stdout
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).strip().splitlines()
+            return [f"{line}: {name}: ended with {done.returncode}: {' / '.join(said[-4:])}"]
+    return []
+
+
+def output_problems(block: doc_pages.Block, printed: dict[str, str | None]) -> list[str]:
+    command = block.comment.removeprefix(OUTPUT)
+    if command not in printed:
+        return [f"{block.line}: the output of `{command}`, which was not run"]
+    output = printed[command]
+    if output is None or doc_pages.is_as_shown(block.text, output):
+        return []
+    return [f"{block.line}: `{command}` prints something else:\n    {doc_pages.difference(block.text, output)}"]
+
+
+def check_page(page: Path, binary: Path, corpus: Path, work: Path, tally: Tally) -> list[str]:
+    """Runs a page in a folder of its own, with the files that it names."""
+    folder, programs, home = work / page.relative_to(DOCS).as_posix().replace("/", "-"), work / "bin", work / "home"
+    for made in (folder, programs, home):
+        made.mkdir(exist_ok=True)
+    query = shutil.which("rooflens-query")
+    for name, program in (("rooflens", binary), ("rooflens-query", query)):
+        if program and not (programs / name).exists():
+            (programs / name).symlink_to(program)
+    shell = Shell(folder, f"{programs}:{SYSTEM}", home)
+    blocks = [block for block in doc_pages.split(page.read_text())[0] if block.language in ("sh", "text")]
+    commands = "\n".join(block.text for block in blocks if block.language == "sh")
+    page_files.place(commands, folder, corpus)
+    if "perf/runs/new" in commands:
+        shell.run(f"rooflens import {page_files.FIXTURES / page_files.NAMES['vllm-bench.json']} -o perf/runs/new")
+    shown = [block for block in blocks if block.language == "sh" or block.comment.startswith(OUTPUT)]
+    return check_blocks(shown, shell, {"rooflens-query": query is not None}, tally)
+
+
+def check_tutorial(wheel: Path, corpus: Path, work: Path, tally: Tally) -> list[str]:
+    """Runs the tutorial from installing to uninstalling, in a virtual environment of its own."""
+    folder, home, environment = work / "tutorial", work / "tutorial-home", work / "venv"
+    folder.mkdir()
+    page_files.place_hub(home / "hub-home", corpus)
+    venv.create(environment, with_pip=True)
+    shell = Shell(folder, f"{environment / 'bin'}:{SYSTEM}", home)
+    broken = [f"{tool} is on the path" for tool in ("cargo", "rustc") if shutil.which(tool, path=shell.env["PATH"])]
+    lent = lend_data_frames(environment)
+    shell.call(["pip", "list"])
+    before = files_below(environment)
+    blocks = [block for block in doc_pages.split(TUTORIAL.read_text())[0]
+              if block.language in ("sh", "python") or block.comment.startswith(OUTPUT)]
+    for block in blocks:
+        block.lines = [line.replace(INSTALL, f"pip install --no-index {wheel}") for line in block.lines
+                       if line != DATA_FRAMES]
+    broken += check_blocks(blocks, shell, {"pandas": lent}, tally)
+    shell.call(["pip", "uninstall", "--yes", "rooflens"])
+    left = sorted(files_below(environment) - before)
+    # Python compiles its own modules at any time.
+    return broken + [f"uninstalling leaves {file}" for file in left if "__pycache__" not in file or "rooflens" in file]
+
+
+def lend_data_frames(environment: Path) -> bool:
+    """Lends the environment pandas and pyarrow of this Python, where it has them: installing them needs the network."""
+    find = "import pandas, pyarrow, os; print(os.path.dirname(pandas.__path__[0]))"
+    done = subprocess.run([sys.executable, "-c", find], capture_output=True, text=True)
+    packages = next(environment.glob("lib/python*/site-packages"))
+    if done.returncode == 0:
+        (packages / "lent.pth").write_text(done.stdout)
+    return done.returncode == 0
+
+
+def files_below(folder: Path) -> set[str]:
+    return {str(file.relative_to(folder)) for file in folder.rglob("*") if not file.is_dir()}
+
+
+def scripts(node) -> list[str]:
+    """The commands of a workflow of GitHub or GitLab."""
+    if isinstance(node, list):
+        return [text for item in node for text in scripts(item)]
+    if not isinstance(node, dict):
+        return []
+    found = []
+    for key, value in node.items():
+        texts = value if isinstance(value, list) else [value]
+        found += [text for text in texts if isinstance(text, str)] if key in SCRIPTS else scripts(value)
+    return found
+
+
+def check_syntax(page: Path, known: check_docs.Help, project: check_docs.Project) -> list[str]:
+    """Blocks of Python and YAML that do not parse, and commands of YAML that do not exist."""
+    broken = []
+    for block in doc_pages.split(page.read_text())[0]:
+        try:
+            if block.language == "python":
+                ast.parse(block.text)
+            elif block.language == "yaml":
+                for script in scripts(yaml.safe_load(block.text)):
+                    lines = doc_pages.joined(doc_pages.Block("sh", block.line, script.splitlines()))
+                    found = [words for _, line in lines for words in doc_pages.rooflens_words(line)]
+                    broken += [f"{block.line}: {problem}" for words in found
+                               for problem in check_docs.words_problems(words, known, project)]
+        except (SyntaxError, yaml.YAMLError) as error:
+            broken.append(f"{block.line}: {block.language} that does not parse: {error}")
+    return broken
+
+
+def main() -> int:
+    parser = arguments(__doc__.splitlines()[0])
+    parser.add_argument("--wheel", type=existing, required=True, metavar="WHEEL")
+    parser.add_argument("--only", default="", metavar="TEXT", help="pages whose path holds this")
+    options = parser.parse_args()
+    known, tally = check_docs.Help(options.rooflens), Tally()
+    pages = [page for page in PAGES if options.only in str(page)]
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        project = check_docs.Project(options.rooflens, work / "project")
+        for page in pages:
+            found = check_syntax(page, known, project)
+            if page == TUTORIAL:
+                found += check_tutorial(options.wheel, options.corpus, work, tally)
+            else:
+                found += check_page(page, options.rooflens, options.corpus, work, tally)
+            tally.broken += [f"{page.relative_to(REPOSITORY)}:{problem}" for problem in found]
+    for line in tally.broken:
+        print(line)
+    for need in sorted(tally.lacking):
+        print(f"blocks that need {need} were not run: it is not installed here")
+    print(f"{tally.run} commands of {len(pages)} pages, {tally.not_run} blocks not run, {len(tally.broken)} problems")
+    return 1 if tally.broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,209 @@
+"""`with rooflens.profile(...)` around a user's torch code, and the pytest fixture `rooflens_budget`.
+
+    WORKLOAD/bin/python oracles/check_profile.py --wheel target/wheels/rooflens-0.1.0-….whl --users VENV/bin/python
+
+Needs torch, here on a CPU; pytest is lent by the environment of --users. The wheel is installed into a folder of its own,
+and every script runs in a process of its own, as a user's would.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rooflens_cli import REPOSITORY, existing
+
+PYTEST = ["pytest", "_pytest", "pluggy", "iniconfig", "pygments", "py.py"]
+CALLS = 300
+SCRIPT = f"""
+import torch
+import rooflens
+
+layer = torch.nn.Linear(64, 64)
+inputs = torch.ones(8, 64)
+with rooflens.profile("out") as p:
+    with torch.no_grad():
+        for _ in range({CALLS}):
+            layer(inputs).relu()
+print(p.verdict)
+print(p.overhead)
+"""
+TELL = """
+import json
+print(json.dumps({
+    "calls": {row["name"]: row["count"] for row in p.analysis.document["operators"]},
+    "rows": len(p.analysis.tables["ops"]), "overhead": vars(p.overhead), "inside": p.overhead.inside_s,
+    "trace": p.trace.is_file(), "report": p.report.is_file(), "again": len(rooflens.Run("out").tables["ops"]),
+}))
+"""
+STEPS = """
+import torch, rooflens
+with rooflens.profile("steps", steps=True) as p:
+    for _ in range(5):
+        torch.ones(64, 64) @ torch.ones(64, 64)
+        p.step()
+print(sum(row["count"] for row in p.analysis.document["phases"] if row["name"].startswith("ProfilerStep")))
+"""
+FAILS = """
+import pathlib, torch, rooflens
+try:
+    with rooflens.profile("failed") as p:
+        torch.ones(2) + 1
+        raise ValueError("mine")
+except ValueError as error:
+    print(error, pathlib.Path("failed").exists())
+with rooflens.profile("failed") as p:
+    torch.ones(2) + 1
+print(bool(p.verdict))
+pathlib.Path("taken").mkdir()
+pathlib.Path("taken/mine.txt").write_text("mine")
+try:
+    with rooflens.profile("taken"):
+        print("the block ran")
+except rooflens.Error as error:
+    print("refused", bool(error.hint), sorted(path.name for path in pathlib.Path("taken").iterdir()))
+"""
+TESTS = """
+import pytest, torch
+
+def work(times):
+    for _ in range(times):
+        torch.ones(4) + 1
+
+def test_within(rooflens_budget):
+    with rooflens_budget(operators=500, host_time="10s"):
+        work(3)
+
+def test_over(rooflens_budget):
+    with rooflens_budget(operators=5):
+        work(50)
+
+def test_without_a_device(rooflens_budget):
+    with rooflens_budget(launches=10, copies=0, device_time="1ms"):
+        work(3)
+
+def test_wrong_time(rooflens_budget):
+    with pytest.raises(ValueError, match="4ms"):
+        rooflens_budget(device_time="soon")
+
+def test_own_error(rooflens_budget):
+    with pytest.raises(KeyError):
+        with rooflens_budget(operators=1):
+            raise KeyError("mine")
+"""
+# What a trace of CUDA counts against a budget: by hand, from its events.
+COUNTED = """
+import json, sys, rooflens
+from rooflens.pytest_plugin import exceeded, spent
+analysis = rooflens.analyze(sys.argv[1])
+print(json.dumps({"spent": spent(analysis), "lines": exceeded({"launches": 1.0, "copies": 1000.0}, analysis)}))
+"""
+
+
+class Here:
+    """A folder, with the package on the path."""
+
+    def __init__(self, folder: Path, package: Path):
+        self.folder = folder
+        path = {"PYTHONPATH": str(package), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
+        self.environment = {**path, **{key: os.environ[key] for key in ("OMP_NUM_THREADS",) if key in os.environ}}
+
+    def python(self, code: str, *words: object) -> str:
+        argv = [sys.executable, "-c", code, *map(str, words)]
+        done = subprocess.run(argv, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            raise SystemExit(f"exit code {done.returncode}: {done.stderr[-2000:]}")
+        return done.stdout
+
+
+def script(here: Here):
+    """Ten lines: verdict, counts, report, overhead."""
+    said = here.python(SCRIPT + TELL).splitlines()
+    told = json.loads(said[-1])
+    if not said[0].startswith("CPU-only trace"):
+        yield f"the verdict is {said[0]!r}"
+    if not re.search(r"Recording [\d,]+ operator calls added about \d+\.\d% to the block", said[1]):
+        yield f"the overhead is told as {said[1]!r}"
+    for name in ("aten::linear", "aten::relu"):
+        if told["calls"].get(name) != CALLS:
+            yield f"{name} {told['calls'].get(name)} times, not {CALLS}"
+    if not (told["trace"] and told["report"]) or told["rows"] != told["again"] or not told["rows"]:
+        yield f"the run is not whole: {told}"
+    overhead = told["overhead"]
+    if not 0 < overhead["per_operator_ns"] < 1e6 or not 0 < told["inside"] <= overhead["block_s"]:
+        yield f"the overhead cannot be: {overhead}"
+    if overhead["operators"] < 2 * CALLS or min(overhead["setup_s"], overhead["export_s"], overhead["analysis_s"]) <= 0:
+        yield f"the overhead is not whole: {overhead}"
+
+
+def steps(here: Here):
+    # torch.profiler begins a step at every call, so also one behind the last.
+    if (count := here.python(STEPS).strip()) != "6":
+        yield f"{count} steps, not 5 and the one behind them"
+
+
+def failing(here: Here):
+    said = here.python(FAILS).splitlines()
+    if said != ["mine False", "True", "refused True ['mine.txt']"]:
+        yield f"it says {said}"
+
+
+def fixture(here: Here):
+    (here.folder / "test_budget.py").write_text(TESTS)
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_budget.py"]
+    done = subprocess.run(argv, cwd=here.folder, env=here.environment, capture_output=True, text=True, timeout=300)
+    if not re.search(r"\b2 failed, 3 passed", done.stdout):
+        yield f"not two failures of five: {done.stdout[-1500:]}{done.stderr[-500:]}"
+    for line in (r"operators: \d+, and the budget is 5", "launches: cannot be checked, since no device was recorded"):
+        if not re.search(line, done.stdout):
+            yield f"it does not say {line!r}"
+
+
+def counted(here: Here):
+    trace = REPOSITORY / "fixtures/kineto/decode.json"
+    told = json.loads(here.python(COUNTED, trace))
+    events = json.loads(trace.read_text())["traceEvents"]
+    copies = sum(event.get("cat") == "gpu_memcpy" for event in events)
+    if told["spent"]["copies"] != copies:
+        yield f"{told['spent']['copies']} copies, the trace has {copies}"
+    launches = sum("Launch" in event["name"] for event in events if event.get("cat") == "cuda_runtime")
+    if told["spent"]["launches"] != launches:
+        yield f"{told['spent']['launches']} launches, the trace has {launches}"
+    if len(told["lines"]) != 1 or not told["lines"][0].startswith("launches: "):
+        yield f"it says {told['lines']}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--wheel", type=existing, required=True, metavar="FILE", help="the wheel")
+    parser.add_argument("--users", type=Path, required=True, metavar="PYTHON", help="an interpreter with pytest")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, package = Path(scratch) / "work", Path(scratch) / "package"
+        folder.mkdir()
+        install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(package)]
+        subprocess.run([sys.executable, *install, str(args.wheel)], check=True)
+        ask = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
+        lent = Path(subprocess.run([args.users, "-c", ask], capture_output=True, text=True, check=True).stdout.strip())
+        for name in PYTEST:
+            (package / name).symlink_to(lent / name)
+        here = Here(folder, package)
+        cases = {"a user's script": script, "steps": steps, "blocks that fail": failing, "budgets in pytest": fixture,
+                 "launches and copies of CUDA": counted}  # fmt: skip
+        failed = 0
+        for name, case in cases.items():
+            wrong = list(case(here))
+            failed += bool(wrong)
+            print(f"{'differs' if wrong else 'exact':8}{name}", flush=True)
+            for line in wrong[:12]:
+                print(f"        {line}")
+    print(f"check_profile: {len(cases) - failed} of {len(cases)} as they must be")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""The check of the pages' commands itself, on blocks that are wrong on purpose.
+
+    python3 -m unittest discover -s oracles
+"""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import check_pages
+import doc_pages
+import page_files
+
+PAGE = """# A page
+
+<!-- not run: needs a GPU -->
+```sh
+nvidia-smi
+```
+
+A comment further up does not count:
+
+<!-- not run: needs a server -->
+
+```sh
+mkdir made && cd made
+pwd   # where
+```
+
+<!-- output: pwd -->
+```text
+…/made
+```
+
+<!-- needs: moon -->
+```sh
+false
+```
+"""
+WORKFLOW = {"jobs": {"a": {"steps": [{"uses": "x"}, {"run": "rooflens run\nrooflens compare a b"}]}},
+            "job": {"script": ["rooflens doctor", "cd x"], "tags": ["gpu"]}}
+
+
+class Blocks(unittest.TestCase):
+    def setUp(self):
+        self.work = tempfile.TemporaryDirectory()
+        self.addCleanup(self.work.cleanup)
+        folder, home = Path(self.work.name) / "folder", Path(self.work.name) / "home"
+        folder.mkdir(), home.mkdir()
+        self.shell, self.tally = check_pages.Shell(folder, check_pages.SYSTEM, home), check_pages.Tally()
+
+    def check(self, page: str, **have) -> list[str]:
+        return check_pages.check_blocks(doc_pages.split(page)[0], self.shell, have, self.tally)
+
+    def test_a_comment_belongs_to_the_block_below_it(self):
+        comments = [block.comment for block in doc_pages.split(PAGE)[0]]
+        self.assertEqual(comments, ["not run: needs a GPU", "", "output: pwd", "needs: moon"])
+
+    def test_blocks_run_in_order_unless_they_say_why_not(self):
+        self.assertEqual(self.check(PAGE, moon=False), [])
+        self.assertEqual((self.tally.run, self.tally.not_run, self.tally.lacking), (2, 2, {"moon"}))
+        self.assertEqual(self.shell.folder.name, "made")
+
+    def test_a_failing_command_is_found(self):
+        self.assertEqual(self.check(PAGE, moon=True), ["24: false: ended with 1: "])
+        self.assertEqual(self.check("```sh\necho no >&2; exit 3\ntrue\n```"),
+                         ["2: echo no >&2; exit 3: ended with 3: no"])
+
+    def test_an_unknown_need_and_an_output_of_nothing_are_found(self):
+        self.assertIn("this check knows sun", self.check(PAGE, sun=True)[0])
+        self.assertIn("which was not run", self.check("<!-- output: pwd -->\n```text\n…\n```")[0])
+
+
+class Outputs(unittest.TestCase):
+    def test_dots_stand_for_text_and_lines(self):
+        shown = "ok  …  ms  GPU\n…\nlast"
+        self.assertTrue(doc_pages.is_as_shown(shown, "ok 12  ms  GPU  \n\na\nb\nlast\n"))
+        self.assertTrue(doc_pages.is_as_shown(shown, "ok  1  ms  GPU\nlast"))
+        self.assertFalse(doc_pages.is_as_shown(shown, "ok  1  ms  CPU\nlast"))
+        self.assertFalse(doc_pages.is_as_shown(shown, "ok  1  ms  GPU\nlast\nmore"))
+        self.assertTrue(doc_pages.is_as_shown("a [x…y]", "a [x…y]"))
+        self.assertFalse(doc_pages.is_as_shown("a.c", "abc"))
+
+    def test_commands_of_workflows(self):
+        self.assertEqual(check_pages.scripts(WORKFLOW),
+                         ["rooflens run\nrooflens compare a b", "rooflens doctor", "cd x"])
+
+
+class Files(unittest.TestCase):
+    def test_named_files_are_made(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page_files.place("rooflens analyze trace.json.gz; rooflens analyze inspector/", Path(folder), Path("none"))
+            found = sorted(str(file.relative_to(folder)) for file in Path(folder).rglob("*") if file.is_file())
+        self.assertEqual(found, ["inspector/inspector.jsonl", "trace.json", "trace.json.gz"])
+
+
+if __name__ == "__main__":
+    unittest.main()
