@@ -24,6 +24,8 @@ class Judge:
         print(f"{'WRONG' if found else 'ok':8}{what}" + "".join(f" · {said(remark)}" for remark in remarks), flush=True)
         for line in found[:MOST_SHOWN]:
             print(f"        {line}", flush=True)
+        if len(found) > MOST_SHOWN:
+            print(f"        and {len(found) - MOST_SHOWN} more", flush=True)
         return not found
 
     def finish(self) -> int:
