@@ -52,7 +52,9 @@ def programs(folder: Path) -> None:
 
 def copy(folder: Path) -> None:
     """The files of the repository, ready for a release, with quick stand-ins for builds and fuzzing."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, check=True).stdout
+    # Where the tree is a copy, nothing was added to git.
+    argv = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(argv, cwd=REPOSITORY, capture_output=True, check=True).stdout
     for name in listed.decode().split("\0"):
         if (REPOSITORY / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
