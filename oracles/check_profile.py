@@ -126,7 +126,7 @@ def script(here: Here):
     told = json.loads(said[-1])
     if not said[0].startswith("CPU-only trace"):
         yield f"the verdict is {said[0]!r}"
-    if not re.search(r"Recording [\d,]+ operator calls added about \d+\.\d% to the block", said[1]):
+    if not re.search(r"Recording [\d,]+ operator calls took about \d+\.\d% of the block", said[1]):
         yield f"the overhead is told as {said[1]!r}"
     for name in ("aten::linear", "aten::relu"):
         if told["calls"].get(name) != CALLS:
@@ -158,7 +158,8 @@ def fixture(here: Here):
     done = subprocess.run(argv, cwd=here.folder, env=here.environment, capture_output=True, text=True, timeout=300)
     if not re.search(r"\b2 failed, 3 passed", done.stdout):
         yield f"not two failures of five: {done.stdout[-1500:]}{done.stderr[-500:]}"
-    for line in (r"operators: \d+, and the budget is 5", "launches: cannot be checked, since no device was recorded"):
+    over = r"over budget\n  operators: \d+, and the budget is 5\n"
+    for line in (over, r"cannot be checked\n  launches: no device was recorded\n"):
         if not re.search(line, done.stdout):
             yield f"it does not say {line!r}"
 

@@ -11,7 +11,7 @@ trace of your own torch code. `rooflens.probe` marks the phases of a program. `p
 `rooflens run` starts. Nothing here imports torch, pandas or polars before it is needed.
 """
 
-import importlib
+from importlib import import_module as _import_module
 
 __version__ = "0.1.0"
 
@@ -39,7 +39,7 @@ def __getattr__(name: str) -> object:
         return getattr(profiling, name)
     if name == "probe":
         # Not `from rooflens import probe`, which would ask here again.
-        return importlib.import_module("rooflens.probe")
+        return _import_module("rooflens.probe")
     raise AttributeError(f"module 'rooflens' has no attribute {name!r}")
 
 

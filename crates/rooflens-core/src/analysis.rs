@@ -54,7 +54,7 @@ pub fn analyze_and_keep(
     let compared = advise::complete(input, model, &mut findings)?;
     let tables = match input {
         Input::Run(run) => KeptTables::of_run(run.clone()),
-        Input::Traces(_) => KeptTables::of_ranks(ranks, notes.rows()),
+        Input::Traces(_) => KeptTables::of_ranks(ranks, notes.rows(), compared.record.clone()),
     };
     Ok((AnalyzedInput { findings, compared, stopped }, tables))
 }

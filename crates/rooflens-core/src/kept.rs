@@ -7,6 +7,7 @@ use rooflens_schema::parquet_io::{MemoryTable, MemoryTables};
 use rooflens_schema::{Note, RankTables, RunDir};
 
 use crate::error::Error;
+use crate::model::ModelRecord;
 use crate::saved::TraceRow;
 
 /// The tables of an input: what `tables/*.parquet` of a run directory holds. Rows become Arrow when a table is asked
@@ -16,8 +17,8 @@ pub struct KeptTables {
 }
 
 enum KeptState {
-    /// Ranks that were read from traces, and what was noted on the way.
-    Ranks(Vec<RankTables>, Vec<Note>),
+    /// Ranks that were read from traces, what was noted on the way, and the model that they were compared with.
+    Ranks(Vec<RankTables>, Vec<Note>, Option<Box<ModelRecord>>),
     /// The same as Arrow.
     Tables(MemoryTables),
     /// A run directory, and the tables that were read from it.
@@ -26,8 +27,8 @@ enum KeptState {
 
 impl KeptTables {
     /// Those of traces.
-    pub(crate) fn of_ranks(ranks: Vec<RankTables>, notes: Vec<Note>) -> Self {
-        KeptTables { state: Mutex::new(KeptState::Ranks(ranks, notes)) }
+    pub(crate) fn of_ranks(ranks: Vec<RankTables>, notes: Vec<Note>, model: Option<ModelRecord>) -> Self {
+        KeptTables { state: Mutex::new(KeptState::Ranks(ranks, notes, model.map(Box::new))) }
     }
 
     /// Those of a run directory.
@@ -62,10 +63,15 @@ impl KeptTables {
     /// Looks at the tables, which are made of ranks first.
     fn with<R>(&self, look: impl FnOnce(&mut KeptState) -> Result<R, Error>) -> Result<R, Error> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let KeptState::Ranks(ranks, notes) = &*state {
+        if let KeptState::Ranks(ranks, notes, model) = &*state {
             let mut row = TraceRow::new();
             ranks.iter().for_each(|rank| row.rank(rank));
-            let tables = MemoryTables::of_ranks(ranks, |id| row.finish(id, notes), notes);
+            let finish = |id| {
+                let mut row = row.finish(id, notes);
+                model.iter().for_each(|model| model.complete(&mut row));
+                row
+            };
+            let tables = MemoryTables::of_ranks(ranks, finish, notes);
             *state = KeptState::Tables(tables.map_err(Error::UnreadableRun)?);
         }
         look(&mut state)

@@ -3,6 +3,9 @@
 /// A shorter name lies within too many others to mean anything there.
 const PART_CHARS: usize = 3;
 
+/// Names longer than this are compared by their beginning.
+const LONGEST: usize = 128;
+
 /// The form in which names are compared: lower case, without blanks, dashes and other marks. `+` and
 /// `.` stay, as they tell devices apart, and the `:` of PCI ids.
 pub(crate) fn key(name: &str) -> String {
@@ -13,6 +16,7 @@ pub(crate) fn key(name: &str) -> String {
 /// How alike two keys are, 0 to 1, if one is a part of the other or few edits away: a third of the longer one, and
 /// always one, as names are suggested everywhere (`suggest.rs` of `rooflens-compose`; this crate uses no other).
 pub(crate) fn likeness(a: &str, b: &str) -> Option<f64> {
+    let (a, b) = (beginning(a), beginning(b));
     let (a_chars, b_chars) = (a.chars().count(), b.chars().count());
     let (short, long) = (a_chars.min(b_chars), a_chars.max(b_chars));
     if short == 0 {
@@ -25,6 +29,11 @@ pub(crate) fn likeness(a: &str, b: &str) -> Option<f64> {
     }
     let edits = strsim::osa_distance(a, b);
     (edits <= (long / 3).max(1)).then(|| 1.0 - edits as f64 / long as f64)
+}
+
+/// The beginning of a name: edits cost the product of both lengths.
+fn beginning(name: &str) -> &str {
+    name.char_indices().nth(LONGEST).map_or(name, |(end, _)| &name[..end])
 }
 
 /// The names most like `wanted`, best first, three at most.

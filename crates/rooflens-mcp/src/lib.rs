@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod answers;
+mod arguments;
 mod bounded;
 mod roots;
 mod server;

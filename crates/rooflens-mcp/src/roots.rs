@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_core::input::Input;
-
 /// No folder of traces and no run directory has more.
 const MOST_FILES: usize = 20_000;
 
@@ -56,6 +54,9 @@ impl Roots {
                 if !self.contains(&real) {
                     return Err(self.refusal(typed));
                 }
+                if !real.is_file() && !real.is_dir() {
+                    return Err(format!("{typed} is neither a file nor a folder"));
+                }
                 self.check_folder(&real, typed, &mut 0)?;
                 return Ok(real);
             }
@@ -71,18 +72,6 @@ impl Roots {
     /// The same for several.
     pub fn all_allowed(&self, typed: &[String]) -> Result<Vec<PathBuf>, String> {
         typed.iter().map(|path| self.allowed(path)).collect()
-    }
-
-    /// Fails where a folder has a trace that is a link out of the roots.
-    pub fn check(&self, input: &Input) -> Result<(), String> {
-        let Input::Traces(files) = input else { return Ok(()) };
-        for file in files {
-            let path = file.path();
-            if !Path::new(&path).canonicalize().is_ok_and(|real| self.contains(&real)) {
-                return Err(self.refusal(&path));
-            }
-        }
-        Ok(())
     }
 
     /// Fails where something in a folder is a link out of the roots: folders of traces and runs are read as a whole.
@@ -102,6 +91,9 @@ impl Roots {
             }
             if kind.is_dir() {
                 self.check_folder(&path, typed, seen)?;
+            } else if !path.is_file() && !path.is_dir() && path.exists() {
+                // Reading a pipe may never end.
+                return Err(format!("{typed} has something that is neither a file nor a folder"));
             }
         }
         Ok(())

@@ -4,7 +4,13 @@ use std::sync::Arc;
 
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
+use rooflens_core::text::printable;
 use rooflens_core::{Error, Event, Observer, SharedObserver, Stop};
+
+use crate::bounded::cut;
+
+/// Characters of an error: it repeats what was asked for, which may be long.
+const MOST_OF_AN_ERROR: usize = 2_000;
 
 /// Asks the client's request whether to go on.
 struct Cancelled(Box<dyn Fn() -> bool + Send + Sync>);
@@ -25,7 +31,8 @@ pub async fn work<T: Send + 'static>(
     let token = context.ct.clone();
     let observer: SharedObserver = Arc::new(Cancelled(Box::new(move || token.is_cancelled())));
     let done = tokio::task::spawn_blocking(move || work(&observer)).await;
-    done.unwrap_or_else(|_| Err("this is a bug in Rooflens: it has panicked".to_owned()))
+    let done = done.unwrap_or_else(|_| Err("this is a bug in Rooflens: it has panicked".to_owned()));
+    done.map_err(|error| cut(&printable(&error), MOST_OF_AN_ERROR))
 }
 
 /// An error with what helps.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use rooflens_analyze::advice::AdviceList;
-use rooflens_analyze::analyses::Verdict;
+use rooflens_analyze::analyses::{Ledger, Verdict};
 use rooflens_core::document::AnalysisDocument;
 use rooflens_core::input::Input;
 use rooflens_core::kept::KeptTables;
 use rooflens_core::model::ModelRequest;
-use rooflens_core::{AnalyzedInput, Notes, ReadOptions, RunDir, saved};
+use rooflens_core::{AnalyzedInput, Event, Notes, ReadOptions, RunDir, SharedObserver, saved};
 
+use crate::arguments::{Amount, Paths, one};
 use crate::document;
 use crate::document::to_python;
 use crate::report_tables::ReportTables;
@@ -33,25 +34,6 @@ impl AnalysisObject {
     }
 }
 
-/// Paths that were given: one, or several.
-#[derive(FromPyObject)]
-pub enum Paths {
-    /// One.
-    One(PathBuf),
-    /// The ranks of a job, or several logs.
-    Many(Vec<PathBuf>),
-}
-
-impl Paths {
-    /// All of them.
-    pub fn all(self) -> Vec<PathBuf> {
-        match self {
-            Paths::One(path) => vec![path],
-            Paths::Many(paths) => paths,
-        }
-    }
-}
-
 /// Analyse traces: the ranks of one job, a folder with them, or a run directory.
 #[pyfunction]
 #[pyo3(signature = (
@@ -64,9 +46,9 @@ pub fn analyze(
     inputs: Paths,
     model: Option<PathBuf>,
     hardware: Option<String>,
-    tp: Option<u64>,
-    batch: Option<u64>,
-    context: Option<u64>,
+    tp: Option<Amount>,
+    batch: Option<Amount>,
+    context: Option<Amount>,
     dtype: Option<String>,
     force: bool,
     gemms: Option<Paths>,
@@ -74,6 +56,7 @@ pub fn analyze(
     keep_private: bool,
     output: Option<PathBuf>,
 ) -> PyResult<AnalysisObject> {
+    let (tp, batch, context) = (one(tp)?, one(batch)?, one(context)?);
     let model = ModelRequest { model, hardware, tp, context, batch, dtype, force };
     let options = ReadOptions {
         captures: captures.map(Paths::all).unwrap_or_default(),
@@ -86,6 +69,7 @@ pub fn analyze(
         let input = rooflens_core::open_input(&inputs, &options, &notes, observer)?;
         let Some(folder) = output else {
             let (analysis, tables) = rooflens_core::analyze_and_keep(&input, &notes, &model, observer)?;
+            warn_of_bound(&model, &analysis, observer);
             return Ok(AnalysisObject::new(analysis, tables));
         };
         let run = saved::destination(&folder)?;
@@ -93,8 +77,17 @@ pub fn analyze(
         let tables = Some(&run).filter(|_| !is_own);
         let mut analysis = rooflens_core::analyze(&input, &notes, &model, tables, observer)?;
         rooflens_core::write_report(&run, &mut analysis)?;
+        warn_of_bound(&model, &analysis, observer);
         Ok(AnalysisObject::new(analysis, KeptTables::of_run(RunDir::new(&folder))))
     })
+}
+
+/// Warns where a model was given and no lower bound came of it.
+fn warn_of_bound(model: &ModelRequest, analysis: &AnalyzedInput, observer: &SharedObserver) {
+    let reason = analysis.findings.get::<Ledger>().and_then(|ledger| ledger.not_computed.get("floor"));
+    if let (Some(_), Some(reason)) = (&model.model, reason) {
+        observer.event(&Event::Warning(&format!("there is no lower bound: {reason}")));
+    }
 }
 
 #[pymethods]

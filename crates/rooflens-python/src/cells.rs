@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, Field, Schema};
-use rooflens_report::block::{Cell, Table};
+use rooflens_report::block::{Cell, CellValue, Table};
 use rooflens_report::format;
 
 /// The rows of tables that have the same columns.
@@ -24,41 +24,19 @@ pub fn batch(tables: &[&Table]) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
 }
 
-/// What a cell holds, for programs.
-enum Value {
-    Missing,
-    Whole(i64),
-    Number(f64),
-    Text,
-}
-
-fn value(cell: &Cell) -> Value {
-    match cell {
-        Cell::Missing(_) => Value::Missing,
-        Cell::Time(value) | Cell::At(value) | Cell::Bytes(value) | Cell::Count(value) => Value::Whole(*value),
-        Cell::MeanTime(value)
-        | Cell::Seconds(value)
-        | Cell::Mean(value)
-        | Cell::Share(value)
-        | Cell::Change(value)
-        | Cell::Amount(value, _)
-        | Cell::Params(value)
-        | Cell::Rate(value) => {
-            if value.is_finite() {
-                Value::Number(*value)
-            } else {
-                Value::Missing
-            }
-        }
-        Cell::Best(best) => value(best),
-        Cell::Word(_) | Cell::Text(_) | Cell::Code { .. } | Cell::Link { .. } => Value::Text,
-    }
-}
-
 /// A column of text, or of numbers: whole ones where all of its cells are.
 fn array(cells: &[&Cell], is_number: bool) -> ArrayRef {
-    let values: Vec<Value> = cells.iter().map(|cell| value(cell)).collect();
-    let is_text = |value: &Value| matches!(value, Value::Text);
+    let values: Vec<CellValue<'_>> = cells
+        .iter()
+        .map(|cell| match cell.value() {
+            // The values of a sweep, as they were typed.
+            CellValue::Text(text) if is_number => {
+                text.parse().map_or(CellValue::Text(text), CellValue::Whole)
+            }
+            value => value,
+        })
+        .collect();
+    let is_text = |value: &CellValue<'_>| matches!(value, CellValue::Text(_));
     if !is_number || values.iter().any(is_text) {
         let text = cells.iter().map(|cell| match cell {
             Cell::Missing(_) => None,
@@ -66,18 +44,18 @@ fn array(cells: &[&Cell], is_number: bool) -> ArrayRef {
         });
         return Arc::new(text.collect::<StringArray>());
     }
-    if values.iter().any(|value| matches!(value, Value::Whole(_)))
-        && !values.iter().any(|value| matches!(value, Value::Number(_)))
+    if values.iter().any(|value| matches!(value, CellValue::Whole(_)))
+        && !values.iter().any(|value| matches!(value, CellValue::Number(_)))
     {
         let whole = values.iter().map(|value| match value {
-            Value::Whole(value) => Some(*value),
+            CellValue::Whole(value) => Some(*value),
             _ => None,
         });
         return Arc::new(whole.collect::<Int64Array>());
     }
     let numbers = values.iter().map(|value| match value {
-        Value::Whole(value) => Some(*value as f64),
-        Value::Number(value) => Some(*value),
+        CellValue::Whole(value) => Some(*value as f64),
+        CellValue::Number(value) => Some(*value),
         _ => None,
     });
     Arc::new(numbers.collect::<Float64Array>())

@@ -7,6 +7,7 @@ use pyo3::types::PyTuple;
 use rooflens_core::compare::Gate;
 use rooflens_report::compare::html;
 
+use crate::arguments::StringArguments;
 use crate::document::to_python;
 use crate::report_tables::ReportTables;
 use crate::table::TableObject;
@@ -21,16 +22,17 @@ pub struct ComparisonObject {
 
 /// Compare runs or traces with the first of them. Each gate of `fail_on` is like "tpot_p50>+3%".
 #[pyfunction]
-#[pyo3(signature = (base, *others, fail_on=Vec::new()))]
+#[pyo3(signature = (base, *others, fail_on=None))]
 pub fn compare(
     py: Python<'_>,
     base: PathBuf,
     others: &Bound<'_, PyTuple>,
-    fail_on: Vec<String>,
+    fail_on: Option<StringArguments>,
 ) -> PyResult<ComparisonObject> {
     let paths: Vec<PathBuf> = std::iter::once(Ok(base))
         .chain(others.iter().map(|other| other.extract()))
         .collect::<PyResult<_>>()?;
+    let fail_on = fail_on.map(StringArguments::all).unwrap_or_default();
     watched(py, move |observer| {
         let gates = fail_on.iter().map(|gate| Gate::parse(gate)).collect::<Result<Vec<_>, _>>()?;
         let comparison = rooflens_core::compare(rooflens_core::read_sides(&paths, observer)?, &gates)?;

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rooflens_core::cost::amount::{Numbers, seconds};
 use rooflens_core::cost::question::Setting;
 use rooflens_core::cost::{Answer, CostQuestion};
 
-use crate::analysis::Paths;
+use crate::arguments::{Amount, Duration, Paths, Words, list, one};
 use crate::document::to_python;
 use crate::report_tables::ReportTables;
 use crate::table::TableObject;
@@ -19,80 +18,6 @@ use crate::watch::watched;
 pub struct Cost {
     answer: Answer,
     shown: ReportTables,
-}
-
-/// Numbers as people write them: 8, "4k", "1..256" or [1, 2, 4].
-#[derive(FromPyObject)]
-pub enum Amount {
-    /// One.
-    One(u64),
-    /// As on a command line.
-    Text(String),
-    /// Several.
-    Many(Vec<u64>),
-}
-
-impl Amount {
-    fn numbers(self) -> PyResult<Vec<u64>> {
-        match self {
-            Amount::One(number) => Ok(vec![number]),
-            Amount::Many(numbers) => Ok(numbers),
-            Amount::Text(text) => {
-                text.parse::<Numbers>().map(|numbers| numbers.0).map_err(PyValueError::new_err)
-            }
-        }
-    }
-
-    fn number(self) -> PyResult<u64> {
-        match self.numbers()?.as_slice() {
-            [number] => Ok(*number),
-            _ => Err(PyValueError::new_err("one number is wanted here, not several")),
-        }
-    }
-}
-
-/// One word, or several.
-#[derive(FromPyObject)]
-pub enum Words {
-    /// One, or several with commas between them.
-    One(String),
-    /// Several.
-    Many(Vec<String>),
-}
-
-impl Words {
-    fn all(self) -> Vec<String> {
-        match self {
-            Words::One(word) => word.split(',').map(|word| word.trim().to_owned()).collect(),
-            Words::Many(words) => words,
-        }
-    }
-}
-
-/// A time as text with a unit, or in seconds.
-#[derive(FromPyObject)]
-pub enum Duration {
-    /// In seconds.
-    Seconds(f64),
-    /// As "30ms".
-    Text(String),
-}
-
-impl Duration {
-    fn seconds(self) -> PyResult<f64> {
-        match self {
-            Duration::Seconds(value) => Ok(value),
-            Duration::Text(text) => seconds(&text).map_err(PyValueError::new_err),
-        }
-    }
-}
-
-fn list(amount: Option<Amount>) -> PyResult<Option<Vec<u64>>> {
-    amount.map(Amount::numbers).transpose()
-}
-
-fn one(amount: Option<Amount>) -> PyResult<Option<u64>> {
-    amount.map(Amount::number).transpose()
 }
 
 /// Compute the cost of a model from its `config.json`. Given two, the second is compared with the first.
@@ -129,7 +54,7 @@ pub fn cost(
     assume: Option<BTreeMap<String, Bound<'_, PyAny>>>,
     usable: f64,
 ) -> PyResult<Cost> {
-    let degree = |amount: Option<Amount>| Ok::<_, PyErr>(list(amount)?.unwrap_or_else(|| vec![1]));
+    let degree = |amount: Option<Amount>| list(amount).unwrap_or_else(|| vec![1]);
     let pairs = |pairs: Option<BTreeMap<String, Bound<'_, PyAny>>>| {
         let texts = pairs.into_iter().flatten().map(|(key, value)| Ok(format!("{key}={}", value.str()?)));
         texts.collect::<PyResult<Vec<String>>>()
@@ -137,28 +62,28 @@ pub fn cost(
     let settings = pairs(set)?.iter().map(|text| text.parse::<Setting>()).collect::<Result<Vec<_>, _>>();
     let question = CostQuestion {
         configs: configs.all(),
-        batch: degree(batch)?,
-        prefill: list(prefill)?,
+        batch: degree(batch),
+        prefill: list(prefill),
         prefix: one(prefix)?.unwrap_or(0),
         chunk: one(chunk)?,
-        context: list(context)?,
+        context: list(context),
         steps: one(steps)?.unwrap_or(1),
         draft: one(draft)?.unwrap_or(0),
         images: one(images)?,
         image_size,
         hardware: hardware.map(Words::all).unwrap_or_default(),
-        tp: degree(tp)?,
-        pp: degree(pp)?,
-        ep: degree(ep)?,
-        dp: degree(dp)?,
+        tp: degree(tp),
+        pp: degree(pp),
+        ep: degree(ep),
+        dp: degree(dp),
         usable,
         dtype: dtype.map(Words::all).unwrap_or_default(),
         kv_dtype,
         assume: pairs(assume)?,
         set: settings.map_err(PyValueError::new_err)?,
         routing: routing.unwrap_or_else(|| "uniform".to_owned()),
-        ttft: ttft.map(Duration::seconds).transpose()?,
-        tpot: tpot.map(Duration::seconds).transpose()?,
+        ttft: ttft.map(Duration::seconds),
+        tpot: tpot.map(Duration::seconds),
         ..CostQuestion::default()
     };
     watched(py, move |_| {

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod analysis;
+mod arguments;
 mod cells;
 mod comparison;
 mod cost;

@@ -18,15 +18,24 @@ pub struct ReportTables {
 impl ReportTables {
     /// Those of some parts.
     pub fn new(parts: Vec<Part>) -> Self {
-        let (mut lead, mut tables) = (Vec::new(), Vec::new());
-        for block in parts.into_iter().flat_map(|part| part.blocks) {
-            match block {
-                Block::Table(table) => tables.push(table),
-                Block::Lead(sentence) => lead.push(sentence),
-                _ => {}
+        let (mut lead, mut tables) = (String::new(), Vec::new());
+        for part in parts {
+            let mut sentences = Vec::new();
+            for block in part.blocks {
+                match block {
+                    // The attribute of this name has more than the table.
+                    Block::Table(table) if table.name == "advice" => {}
+                    Block::Table(table) => tables.push(table),
+                    Block::Lead(sentence) => sentences.push(sentence),
+                    _ => {}
+                }
+            }
+            // Later parts say it again, of one pair of many.
+            if lead.is_empty() {
+                lead = sentences.join(" ");
             }
         }
-        ReportTables { lead: lead.join(" "), tables }
+        ReportTables { lead, tables }
     }
 
     /// What the report says first.

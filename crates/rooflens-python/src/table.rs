@@ -10,10 +10,12 @@ use arrow_schema::ffi::FFI_ArrowSchema;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
+use rooflens_core::fleet::json_value;
 use rooflens_core::kept::KeptTables;
 use rooflens_report::block;
 use rooflens_schema::parquet_io::MemoryTable;
 
+use crate::document::to_python;
 use crate::error::raise;
 use crate::{cells, html};
 
@@ -56,6 +58,27 @@ impl TableObject {
     }
 }
 
+/// The meaning of a column with its unit, which the end of its name has.
+fn described(name: &str, meaning: Option<&String>) -> Option<String> {
+    const UNITS: &[(&str, &str)] = &[
+        ("_ns", "ns"),
+        ("_bytes", "bytes"),
+        ("flops_per_s", "FLOP/s"),
+        ("bytes_per_s", "bytes/s"),
+        ("tokens_per_s", "tokens/s"),
+        ("_s", "s"),
+        ("_pct", "%"),
+        ("share", "0 to 1"),
+    ];
+    let meaning = match meaning {
+        Some(meaning) => meaning.trim_end_matches('.'),
+        None if name == "rank" => "Rank that recorded it",
+        None => return None,
+    };
+    let unit = UNITS.iter().find(|(end, _)| name.ends_with(end));
+    Some(unit.map_or_else(|| format!("{meaning}."), |(_, unit)| format!("{meaning}, in {unit}.")))
+}
+
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
 
@@ -84,7 +107,7 @@ impl TableObject {
     fn column_docs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let docs = PyDict::new(py);
         for field in self.schema.fields() {
-            docs.set_item(field.name(), field.metadata().get("doc"))?;
+            docs.set_item(field.name(), described(field.name(), field.metadata().get("doc")))?;
         }
         Ok(docs)
     }
@@ -120,6 +143,20 @@ impl TableObject {
         let schema = FFI_ArrowSchema::try_from(self.schema.as_ref());
         let schema = schema.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         PyCapsule::new_with_value(py, schema, SCHEMA)
+    }
+
+    /// As a list of dicts, one for each row. Needs no other package.
+    fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let rows: Vec<serde_json::Map<String, serde_json::Value>> = self
+            .batches
+            .iter()
+            .flat_map(|batch| (0..batch.num_rows()).map(move |row| (batch, row)))
+            .map(|(batch, row)| {
+                let columns = self.schema.fields().iter().zip(batch.columns());
+                columns.map(|(field, column)| (field.name().clone(), json_value(column, row))).collect()
+            })
+            .collect();
+        to_python(py, &rows)
     }
 
     /// As `pandas.DataFrame`. Needs pandas and pyarrow.
@@ -183,6 +220,25 @@ impl TableMap {
     /// The names.
     fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.names(py)
+    }
+
+    /// The tables.
+    fn values(&self, py: Python<'_>) -> PyResult<Vec<TableObject>> {
+        self.names(py)?.iter().map(|name| self.__getitem__(py, name)).collect()
+    }
+
+    /// Names and tables.
+    fn items(&self, py: Python<'_>) -> PyResult<Vec<(String, TableObject)>> {
+        self.names(py)?.into_iter().map(|name| Ok((name.clone(), self.__getitem__(py, &name)?))).collect()
+    }
+
+    /// A table, or something else where there is none of this name.
+    #[pyo3(signature = (name, default=None))]
+    fn get(&self, py: Python<'_>, name: &str, default: Option<Py<PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+        match self.__contains__(py, name)? {
+            true => Ok(Some(Py::new(py, self.__getitem__(py, name)?)?.into_any())),
+            false => Ok(default),
+        }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -1,6 +1,6 @@
 //! Every number a person reads is rounded here, and nowhere else.
 
-use crate::block::{Cell, ChartUnit, LeftOut, Level, Table};
+use crate::block::{Cell, CellValue, ChartUnit, LeftOut, Level, Table};
 
 /// Stands for a number that was not measured.
 pub const MISSING: &str = "–";
@@ -150,6 +150,11 @@ pub fn date(unix_ns: i64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
+/// A change of time in nanoseconds, always with its sign.
+pub fn signed_time(ns: f64) -> String {
+    format!("{}{}", if ns < 0.0 { "-" } else { "+" }, time(ns.abs()))
+}
+
 /// A cell as people read it.
 pub fn cell(cell: &Cell) -> String {
     match cell {
@@ -163,6 +168,7 @@ pub fn cell(cell: &Cell) -> String {
         Cell::Mean(value) => mean(*value),
         Cell::Share(value) => share(*value),
         Cell::Change(value) => change(*value),
+        Cell::TimeChange(ns) => signed_time(*ns),
         Cell::Rate(value) => rate(*value),
         Cell::Amount(value, unit) => amount(*value, unit),
         Cell::Params(value) => parameters(*value),
@@ -176,27 +182,11 @@ pub fn cell(cell: &Cell) -> String {
 
 /// A cell as programs read it: nothing rounded, nothing for a missing number.
 pub fn raw(cell: &Cell) -> String {
-    match cell {
-        Cell::Missing(_) => String::new(),
-        Cell::Time(value) | Cell::At(value) | Cell::Bytes(value) | Cell::Count(value) => value.to_string(),
-        Cell::MeanTime(value)
-        | Cell::Seconds(value)
-        | Cell::Mean(value)
-        | Cell::Share(value)
-        | Cell::Change(value)
-        | Cell::Amount(value, _)
-        | Cell::Params(value)
-        | Cell::Rate(value) => {
-            if value.is_finite() {
-                value.to_string()
-            } else {
-                String::new()
-            }
-        }
-        Cell::Word(text) | Cell::Text(text) => text.clone(),
-        Cell::Code { short, full } => full.as_ref().unwrap_or(short).clone(),
-        Cell::Best(best) => raw(best),
-        Cell::Link { path, .. } => path.clone(),
+    match cell.value() {
+        CellValue::Missing => String::new(),
+        CellValue::Whole(value) => value.to_string(),
+        CellValue::Number(value) => value.to_string(),
+        CellValue::Text(text) => text.to_owned(),
     }
 }
 

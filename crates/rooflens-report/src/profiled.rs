@@ -262,8 +262,8 @@ fn change(row: &Suggestion) -> String {
 fn changes(profile: &Profile, limit: usize) -> Block {
     if profile.suggestions.is_empty() {
         return Block::Text(
-            "No rule applies: either the launches are fine, or the counters that would show              \
-             otherwise were not collected (ncu --set full collects all)."
+            "No rule applies: either the launches are fine, or the counters that would show otherwise were not collected \
+             (Nsight Compute: --set full collects all; rocprof-compute: all blocks, its default)."
                 .to_owned(),
         );
     }

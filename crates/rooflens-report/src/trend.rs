@@ -6,6 +6,9 @@ use crate::block::{Block, Cell, Chart, ChartUnit, Column, Field, Mark, Series, T
 use crate::format;
 use crate::render::Part;
 
+/// With fewer values, no change can be told from chance.
+const FEWEST: usize = 4;
+
 /// A change, and the run that it begins with; without one, its index.
 type Point = (ChangePoint, String);
 
@@ -56,6 +59,9 @@ pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[Chang
                 value(low),
                 what.trim_end_matches('s')
             )
+        }
+        [] if values.len() < FEWEST => {
+            format!("{key}: {} {what} are too few to find a change; {range}.", values.len())
         }
         [] => format!("{key}: no change in {} {what}; {range}.", values.len()),
         [only] => format!("{key}: changed once in {} {what}, at {}; {range}.", values.len(), at(only)),

@@ -51,7 +51,9 @@ fn no_rule(room: &Path) -> Option<String> {
         return Some(format!("{} is missing", readme.display()));
     };
     let rule: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
-    let is_sentence = rule.last().is_some_and(|line| line.ends_with('.')) && !rule[0].starts_with('#');
+    // Where readers of a book would wonder, it is a comment.
+    let ends = |line: &&str| line.trim_end_matches("-->").trim_end().ends_with('.');
+    let is_sentence = rule.last().is_some_and(ends) && !rule[0].starts_with('#');
     (!is_sentence).then(|| format!("{} does not begin with the rule of the room", readme.display()))
 }
 

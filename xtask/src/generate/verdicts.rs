@@ -81,7 +81,7 @@ const CASES: &[Case] = &[
     Case { what: "Llama on a CPU", trace: "kineto/cpu_llama/llama8x512_nostack.json.gz", options: &[] },
     Case { what: "nvFuser under Nsight Systems", trace: "nsys/Fuser__64ee035_report1.sqlite", options: &[] },
     Case {
-        what: "training on two H100 under Nsight Systems",
+        what: "two H100 that copy weights from the host, under Nsight Systems",
         trace: "nsys/nsys-ai__h100_2gpu_1s.sqlite",
         options: &[],
     },

@@ -1,11 +1,13 @@
 //! What the names of kernels tell is done already: compiled, captured, quantised.
 
 use crate::advice::Case;
-use crate::analyses::{KernelStat, Kernels, Launches};
+use crate::analyses::{KernelStat, Kernels, Launches, Operators};
 use crate::kernel_catalog::{KernelClass, made_by};
 
-/// One generated kernel in so many is a compiled model; fewer are a compiled sampler or a helper.
+/// One generated kernel in so many, or this part of the time, is a compiled model; less is a compiled sampler or a helper.
 const COMPILED: f64 = 0.05;
+/// Beginnings of the names of operators that only a compiled model has.
+const COMPILED_NAMES: &[&str] = &["CompiledFunction", "Torch-Compiled Region"];
 /// From this share of activities on, replays are in use already.
 const CAPTURED: f64 = 0.5;
 /// Classes that multiply by weights.
@@ -32,6 +34,14 @@ impl Case<'_> {
     pub(super) fn is_compiled(&self) -> bool {
         if let Some(told) = self.context.is_compiled {
             return told;
+        }
+        let operators = self.findings.get::<Operators>().map_or(&[][..], |found| &found.0);
+        // AOTAutograd's functions, and what Dynamo calls a region: where kernels of theirs are more than a helper's.
+        let is_compiled = |name: &str| COMPILED_NAMES.iter().any(|known| name.starts_with(known));
+        let compiled = operators.iter().filter(|row| is_compiled(&row.name)).map(|row| row.device_ns as f64);
+        let device: f64 = self.kernel_rows().iter().map(|row| row.total_ns as f64).sum();
+        if device > 0.0 && compiled.sum::<f64>() >= COMPILED * device {
+            return true;
         }
         let all: usize = self.kernel_rows().iter().map(|row| row.count).sum();
         let rows = self.kernel_rows().iter().filter(|row| is_generated(row));

@@ -13,7 +13,7 @@ impl AdviceRule for AttentionKernels {
         "attention_kernels"
     }
     fn about(&self) -> &'static str {
-        "Attention kernels that reach less than 65 % of their roof (HBM bandwidth or peak FLOP/s, whichever limits the \
+        "Attention kernels that reach less than 65 % of their roof (memory bandwidth or peak FLOP/s, whichever limits the \
          work of the model). High: they reach 80 %, as the best kernels do; low: half of that. Names the backends that \
          the engine has for the device."
     }

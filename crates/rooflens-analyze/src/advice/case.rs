@@ -190,8 +190,8 @@ impl<'a> Case<'a> {
     pub(super) fn slowdown(&self) -> Option<Slowdown> {
         let phase = &self.phase.phase;
         let found = self.context.unprofiled.iter().find(|one| one.phase == *phase)?;
-        let (profiled_step_ns, unprofiled_step_ns) =
-            (self.phase.wall_ns as f64 / self.phase.steps.max(1) as f64, found.step_ns);
+        // Both are medians: one slow step among many says nothing of the profiler.
+        let (profiled_step_ns, unprofiled_step_ns) = (self.phase.step.as_ref()?.p50_ns as f64, found.step_ns);
         let ratio = profiled_step_ns / unprofiled_step_ns;
         let is_sound = self.phase.steps > 0 && ratio.is_finite() && ratio > 0.0;
         is_sound.then(|| Slowdown { phase: phase.clone(), profiled_step_ns, unprofiled_step_ns, ratio })

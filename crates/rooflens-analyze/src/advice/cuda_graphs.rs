@@ -31,7 +31,8 @@ impl AdviceRule for CudaGraphs {
     fn about(&self) -> &'static str {
         "Idle time in which the host was launching or inside framework operators, minus 0.5 to 2 us per \
          activity, which a device needs between two kernels of a graph. If most CPU-bound idle time is \
-         inside operators, the Python between them counts at the high end too. Where an engine captures \
+         inside operators, the Python between them counts at the high end too. Outside of steps, gaps of more \
+         than 1 ms do not count. Where an engine captures \
          piecewise, as steps with prompts, idle time inside attention operators does not count. Does not apply \
          if half of the activities come from graphs."
     }
@@ -45,9 +46,14 @@ impl AdviceRule for CudaGraphs {
         let late = case.late_host();
         // Kernels are compiled, loaded by their first launch, and captured once: no replay and no later step pays for it.
         let loading = late.map_or(0.0, |late| late.cpu_bound_in_slow_launches_ns as f64);
+        // Without steps, long gaps are first calls and set-up: nobody knows that they are repeated.
+        let long = late.filter(|_| case.phase.steps == 0).map_or((0.0, 0.0), |late| {
+            (late.cpu_bound_in_long_gaps_ns as f64, late.long_gaps_in_operators_ns as f64)
+        });
         let once = loading.max(case.compiling_ns());
-        let inside = (late.map_or(0.0, |late| late.cpu_bound_in_operators_ns as f64) - once).max(0.0);
-        let busy_elsewhere = (busy_elsewhere - once).max(0.0);
+        let inside =
+            (late.map_or(0.0, |late| late.cpu_bound_in_operators_ns as f64) - once.max(long.1)).max(0.0);
+        let busy_elsewhere = (busy_elsewhere - once.max(long.0)).max(0.0);
         let is_eager = inside > 0.0 && inside >= EAGER * busy_elsewhere;
         let sizes = Sizes::of(case);
         let attention =

@@ -14,7 +14,7 @@ impl AdviceRule for GemmKernels {
         "gemm_kernels"
     }
     fn about(&self) -> &'static str {
-        "GEMMs and GEMVs that reach less than 65 % of their roof (HBM bandwidth or peak FLOP/s, whichever limits the \
+        "GEMMs and GEMVs that reach less than 65 % of their roof (memory bandwidth or peak FLOP/s, whichever limits the \
          work of the model). High: they reach 80 %, as the best kernels do; low: half of that. Names how to \
          tune the library in use."
     }

@@ -84,7 +84,7 @@ pub struct AdviceList {
 pub struct Slowdown {
     /// The phase.
     pub phase: Cow<'static, str>,
-    /// A step in the trace, mean.
+    /// A step in the trace, median.
     pub profiled_step_ns: f64,
     /// A step without a profiler, median.
     pub unprofiled_step_ns: f64,

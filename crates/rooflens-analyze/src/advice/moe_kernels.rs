@@ -15,7 +15,7 @@ impl AdviceRule for MoeKernels {
         "moe_kernels"
     }
     fn about(&self) -> &'static str {
-        "Kernels of experts that reach less than 65 % of their roof (HBM bandwidth or peak FLOP/s, whichever limits \
+        "Kernels of experts that reach less than 65 % of their roof (memory bandwidth or peak FLOP/s, whichever limits \
          the work of the model). High: they reach 80 %, as the best kernels do; low: half of that. Names the \
          tuned configs and backends for the kernel, engine and device in use."
     }

@@ -48,7 +48,7 @@ fn expert_11_the_largest_line_has_advice_with_its_rate() {
     assert_eq!((&*first.rule, first.kind), ("moe_kernels", AdviceKind::Kernel));
     assert_eq!(
         first.title,
-        "MoE kernels reach 21% of HBM bandwidth (214 MB/s of 1.00 GB/s): 550 µs of 750 µs per step is above their lower \
+        "MoE kernels reach 21% of memory bandwidth (214 MB/s of 1.00 GB/s): 550 µs of 750 µs per step is above their lower \
          bound"
     );
     // At 80 % of the roof 187.5 µs are left of 700: 512.5 µs a step, and half of it.
@@ -211,8 +211,8 @@ fn attention_stays_outside_of_graphs_in_pieces() {
 #[test]
 fn newcomer_09_gains_are_in_the_time_without_the_profiler() {
     let found = findings(&[eager_steps().tables]);
-    // 92.5 µs a step in the trace, 9.25 µs without the profiler.
-    let unprofiled = vec![UnprofiledSteps { phase: "prefill", step_ns: 9_250.0 }];
+    // 100 µs a step in the trace, median; 10 µs without the profiler.
+    let unprofiled = vec![UnprofiledSteps { phase: "prefill", step_ns: 10_000.0 }];
     let around = RunContext { unprofiled, ..RunContext::default() };
     let list = advise(&found, &around);
     assert_eq!((list.unprofiled.len(), list.unprofiled[0].ratio), (1, 10.0));
@@ -223,7 +223,7 @@ fn newcomer_09_gains_are_in_the_time_without_the_profiler() {
     assert_eq!(graphs.gain_share, range(520.0 / 925.0, 670.0 / 925.0));
     assert_eq!(graphs.step_gain_ns, range(5_200.0, 6_700.0));
     for advice in &list.items {
-        assert!(advice.step_gain_ns.is_none_or(|gain| gain.high <= 9_250.0), "{}", advice.rule);
+        assert!(advice.step_gain_ns.is_none_or(|gain| gain.high <= 10_000.0), "{}", advice.rule);
     }
     // A profiler that costs little is not warned of.
     let unprofiled = vec![UnprofiledSteps { phase: "prefill", step_ns: 80_000.0 }];
@@ -234,13 +234,13 @@ fn newcomer_09_gains_are_in_the_time_without_the_profiler() {
 #[test]
 fn expert_17_python_stacks_are_the_first_thing_to_remove() {
     let mut sample = eager_steps();
-    // 400 functions on the launching thread: 400 of 675 µs.
-    for i in 0..400 {
-        sample.frame(1, i * 2_000, 1_000, "model.py(1): forward");
+    // 4,000 functions on the launching thread, all but those beside kernels while the device waits 675 µs.
+    for i in 0..4_000 {
+        sample.frame(1, i * 250, 200, "model.py(1): forward");
     }
     let list = advise(&findings(&[sample.tables]), &RunContext::default());
     let first = &list.items[0];
-    assert_eq!((&*first.rule, first.gain_ns, first.acts_on_ns), ("profiler_overhead", None, 400_000.0));
+    assert_eq!((&*first.rule, first.gain_ns, first.acts_on_ns), ("profiler_overhead", None, 675_000.0));
     assert!(first.change.contains("with_stack=False"));
 }
 

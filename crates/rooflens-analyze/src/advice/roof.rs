@@ -33,6 +33,8 @@ pub(super) struct Far<'a> {
     class: &'a Achieved,
     /// The share of the roof that good kernels reach on this device.
     reachable: f64,
+    /// The same of the matrix peak, whatever limits these.
+    reachable_compute: f64,
 }
 
 impl Far<'_> {
@@ -63,12 +65,22 @@ impl Far<'_> {
         peak.unwrap_or(f64::NAN)
     }
 
+    /// Their time at the rates that good kernels reach on this device. What memory limits may not become quicker than
+    /// the matrix units are.
+    fn best_ns(&self) -> f64 {
+        let compute_ns = self
+            .class
+            .peak_flops_per_s
+            .map_or(0.0, |peak| self.flops * 1e9 / (peak * self.reachable_compute));
+        (self.floor_ns / self.reachable).max(compute_ns)
+    }
+
     fn unit(&self) -> &'static str {
         if self.is_memory() { "B/s" } else { "FLOP/s" }
     }
 
     fn roof(&self) -> &'static str {
-        if self.is_memory() { "HBM bandwidth" } else { "peak FLOP/s" }
+        if self.is_memory() { "memory bandwidth" } else { "peak FLOP/s" }
     }
 
     /// `3.76 ms in 24 calls at 1.44 TB/s (27% of peak)`.
@@ -107,14 +119,16 @@ pub(super) fn far<'a>(case: &Case<'a>, classes: &[KernelClass]) -> Result<Option
         kernels.iter().filter_map(|kernel| kernel.achieved.as_ref()).map(value).sum()
     };
     let Some(source) = &case.ledger.floor_of else { return Ok(None) };
-    let reachable = match &*class.limit {
-        "memory" => source.reachable.bandwidth,
-        _ if is_one(KernelClass::Attention) => source.reachable.attention,
-        _ => source.reachable.gemm,
+    let reachable_compute = match is_one(KernelClass::Attention) {
+        // Attention has matmuls and more: it is no quicker than they are.
+        true => source.reachable.attention.min(source.reachable.gemm),
+        false => source.reachable.gemm,
     };
+    let reachable = if class.limit == "memory" { source.reachable.bandwidth } else { reachable_compute };
     let found = Far {
         known,
         reachable,
+        reachable_compute,
         ns: kernels.iter().map(|kernel| kernel.ns as f64).sum(),
         floor_ns: kernels.iter().map(|kernel| kernel.floor_ns as f64).sum(),
         class_ns,
@@ -123,7 +137,7 @@ pub(super) fn far<'a>(case: &Case<'a>, classes: &[KernelClass]) -> Result<Option
         class,
         kernels,
     };
-    let is_far = found.floor_ns > 0.0 && found.floor_ns < NEAR * reachable * found.ns && found.peak() > 0.0;
+    let is_far = found.floor_ns > 0.0 && found.best_ns() < NEAR * found.ns && found.peak() > 0.0;
     Ok(Some(found).filter(|_| is_far))
 }
 
@@ -131,7 +145,7 @@ pub(super) fn far<'a>(case: &Case<'a>, classes: &[KernelClass]) -> Result<Option
 pub(super) fn draft(case: &Case<'_>, far: &Far<'_>, noun: &str, change: String, risk: &str) -> Draft {
     let (rate, peak) = (far.rate(), far.peak());
     let lost = far.ns - far.floor_ns;
-    let high = (far.ns - far.floor_ns / far.reachable).max(0.0);
+    let high = (far.ns - far.best_ns()).max(0.0);
     let late = case.on(Line::LaunchBound) + case.on(Line::CpuBound);
     let kernels = case.kernels_ns();
     // Where the host is the slower side, a faster device only waits longer.
@@ -156,8 +170,10 @@ pub(super) fn draft(case: &Case<'_>, far: &Far<'_>, noun: &str, change: String, 
         computed: match late > kernels {
             true => "the host is the bottleneck: faster kernels alone save little".to_owned(),
             false => format!(
-                "at {} of the roof, which good kernels reach on this device, they take {} less; half of that to all of it",
-                whole_percent(far.reachable),
+                "at the rates that good kernels reach on this device ({} of {}), they take {} less; half of that to all \
+                 of it",
+                whole_percent(far.floor_ns / far.best_ns()),
+                far.roof(),
                 time(case.per_step(high))
             ),
         },

@@ -36,11 +36,17 @@ pub struct LatePhase {
     /// The part of it in which the launching thread was in one launching call of more than 1 ms: the first launch of a
     /// kernel loads it, or compiles it.
     pub cpu_bound_in_slow_launches_ns: i64,
+    /// Those of these gaps that are longer than 1 ms.
+    #[serde(default)]
+    pub cpu_bound_in_long_gaps_ns: i64,
+    /// The part of them in which the launching thread was in a framework operator or a launching call.
+    #[serde(default)]
+    pub long_gaps_in_operators_ns: i64,
     /// The part of launch-bound and CPU-bound idle time in which the launching thread was in an attention operator of an
     /// engine, as `vllm::unified_attention_with_output`: a piecewise capture leaves these out of its graphs.
     #[serde(default)]
     pub in_attention_ns: i64,
-    /// Python functions that the profiler recorded on launching threads during the steps.
+    /// Python functions that the profiler recorded on launching threads during this idle time.
     pub python_calls: usize,
     /// Calls on launching threads that waited for the device during the steps.
     #[serde(default)]
@@ -57,10 +63,11 @@ compiled model avoids it. The rest is Python and other code between operators.
   was in an operator or a launching call, ns.
 - `cpu_bound_in_slow_launches_ns`: the part of cpu_bound_ns in which it was in one launching call of more than 1 ms. The
   first launch of a kernel loads it; later ones do not.
+- `cpu_bound_in_long_gaps_ns`, `long_gaps_in_operators_ns`: cpu_bound_ns and cpu_bound_in_operators_ns in gaps of more
+  than 1 ms.
 - `in_attention_ns`: the part of launch_bound_ns and cpu_bound_ns in which it was in an attention operator of vLLM or
   SGLang (`unified_attention`), ns: a piecewise capture leaves these operators out of its graphs.
-- `python_calls`: Python functions recorded on launching threads while steps of the phase ran on the host: recording
-  each costs time that a run without the profiler does not have.
+- `python_calls`: Python functions recorded on launching threads during this idle time: recording each costs time that a run without the profiler does not have.
 - `sync_calls`: calls on launching threads that waited for the device, as `cudaStreamSynchronize`, while steps of the
   phase ran on the host. None can be captured in a graph.
 ";
@@ -102,6 +109,7 @@ struct State {
 struct Sum {
     launch_bound: [i64; 2],
     cpu_bound: [i64; 2],
+    long_gaps: [i64; 2],
     slow_launches: i64,
     in_attention: i64,
     python_calls: usize,
@@ -119,7 +127,7 @@ impl Fold for State {
         }
         let launches = CallsById::new(api);
         let attention = attention_names(tables);
-        let mut busy: HashMap<i64, Thread, foldhash::fast::RandomState> = HashMap::default();
+        let mut busy: HashMap<i64, Thread<'_>, foldhash::fast::RandomState> = HashMap::default();
         for i in gaps {
             let idle = kernels.idle_before_ns[i];
             let gap = (kernels.ts_ns[i].saturating_sub(idle), kernels.ts_ns[i]);
@@ -135,15 +143,20 @@ impl Fold for State {
                 GapCause::LaunchBound => &mut sum.launch_bound,
                 _ => {
                     sum.slow_launches = sum.slow_launches.saturating_add(slow);
+                    if idle > SLOW_LAUNCH_NS {
+                        let [long, in_long] = &mut sum.long_gaps;
+                        *long = long.saturating_add(idle);
+                        *in_long = in_long.saturating_add(inside);
+                    }
                     &mut sum.cpu_bound
                 }
             };
             *all = all.saturating_add(idle);
             *part = part.saturating_add(inside);
+            sum.python_calls += thread.map_or(0, |thread| thread.python_calls(gap));
         }
         for (kind, sum) in &mut self.phases {
             let steps = steps(tables, *kind);
-            sum.python_calls += busy.keys().map(|tid| calls(tables, *tid, &steps)).sum::<usize>();
             sum.sync_calls += busy.keys().map(|tid| syncs(tables, *tid, &steps)).sum::<usize>();
         }
     }
@@ -156,6 +169,8 @@ impl Fold for State {
             cpu_bound_ns: sum.cpu_bound[0],
             cpu_bound_in_operators_ns: sum.cpu_bound[1],
             cpu_bound_in_slow_launches_ns: sum.slow_launches,
+            cpu_bound_in_long_gaps_ns: sum.long_gaps[0],
+            long_gaps_in_operators_ns: sum.long_gaps[1],
             in_attention_ns: sum.in_attention,
             python_calls: sum.python_calls,
             sync_calls: sum.sync_calls,
@@ -167,7 +182,9 @@ impl Fold for State {
 }
 
 /// A thread that launches.
-struct Thread {
+struct Thread<'a> {
+    /// When Python functions began.
+    functions: &'a [i64],
     /// In operators or launching calls.
     busy: Busy,
     /// In launching calls that do more than launch.
@@ -176,8 +193,8 @@ struct Thread {
     attention: Busy,
 }
 
-impl Thread {
-    fn of(tables: &RankTables, tid: i64, attention: &HashSet<NameId>) -> Thread {
+impl<'a> Thread<'a> {
+    fn of(tables: &'a RankTables, tid: i64, attention: &HashSet<NameId>) -> Self {
         let (ops, api) = (&tables.ops, &tables.api);
         let operators = of_thread(&ops.tid, tid).map(|i| span(ops.ts_ns[i], ops.dur_ns[i]));
         let calls = of_thread(&api.tid, tid).filter(|&i| launching(api.kind[i]));
@@ -186,10 +203,17 @@ impl Thread {
         let rows = of_thread(&ops.tid, tid).filter(|&i| attention.contains(&ops.name_id[i]));
         let attention = rows.map(|i| span(ops.ts_ns[i], ops.dur_ns[i])).collect();
         Thread {
+            functions: &tables.frames.ts_ns[of_thread(&tables.frames.tid, tid)],
             busy: Busy::of(operators.chain(calls).collect()),
             slow_launches: Busy::of(slow),
             attention: Busy::of(attention),
         }
+    }
+
+    /// Python functions that began within an interval.
+    fn python_calls(&self, (start, end): Interval) -> usize {
+        let before = |moment: i64| self.functions.partition_point(|&began| began < moment);
+        before(end).saturating_sub(before(start))
     }
 }
 
@@ -231,14 +255,6 @@ fn steps(tables: &RankTables, kind: Option<PhaseKind>) -> Vec<Interval> {
     let Some(kind) = kind else { return vec![(i64::MIN, i64::MAX)] };
     let rows = (0..phases.len()).filter(|&i| phases.kind[i] == kind);
     merge(rows.map(|i| span(phases.ts_ns[i], phases.dur_ns[i])).collect())
-}
-
-/// Python functions of a thread that began within intervals.
-fn calls(tables: &RankTables, tid: i64, within: &[Interval]) -> usize {
-    let rows = of_thread(&tables.frames.tid, tid);
-    let starts = &tables.frames.ts_ns[rows];
-    let before = |moment: i64| starts.partition_point(|&start| start < moment);
-    within.iter().map(|&(from, to)| before(to).saturating_sub(before(from))).sum()
 }
 
 /// Calls of a thread that waited for the device and began within intervals.
@@ -288,8 +304,10 @@ mod tests {
                 cpu_bound_ns: 100_000,
                 cpu_bound_in_operators_ns: 65_000,
                 cpu_bound_in_slow_launches_ns: 0,
+                cpu_bound_in_long_gaps_ns: 0,
+                long_gaps_in_operators_ns: 0,
                 in_attention_ns: 5_000,
-                python_calls: 2,
+                python_calls: 1,
                 sync_calls: 1,
             }]
         );
@@ -307,5 +325,7 @@ mod tests {
         let LateHost(rows) = found.get::<LateHost>().expect("a gap");
         assert_eq!((rows[0].cpu_bound_ns, rows[0].cpu_bound_in_slow_launches_ns), (5_000_000, 4_990_000));
         assert_eq!(rows[0].cpu_bound_in_operators_ns, 4_990_000);
+        let long = (rows[0].cpu_bound_in_long_gaps_ns, rows[0].long_gaps_in_operators_ns);
+        assert_eq!(long, (5_000_000, 4_990_000));
     }
 }

@@ -36,7 +36,7 @@ with the most operator time: operators by self time, and as cpu_bound the host's
   comm_wait, copies, launch_bound, cpu_bound, sync, dependency, dispatch, unknown; `share` is ns / wall_ns.
 - `floor`: the lower bound of the static model's operators at the sizes of each step, on the kernels that do them:
   operators and kernels of a step are matched in the order of execution, never by their times. `inefficiency`: the
-  rest of the the model's kernels. Without a model or peaks both are `kernels`, and `not_computed` says why.
+  rest of the model's kernels. Without a model or peaks both are `kernels`, and `not_computed` says why.
 - `classes.achieved`, `operators`, `kernels`, `model_layers`: model FLOPs and bytes that must be moved, divided by
   the measured time; `peak_*` the device's peaks for these dtypes; `roof_share` is floor_ns / ns, `lost_ns` the
   rest; `limit` is the limiting resource. Of routed experts, the expected number of activated ones counts.

@@ -187,6 +187,7 @@ impl<'a> Evidence<'a> {
         match self.launches {
             Some(launches) if self.devices > 0 && launches.is_capture() => self.of_capture(launches),
             _ if self.devices == 0 => self.without_device(),
+            _ if self.is_too_little() => self.too_little(),
             _ => self.of_devices(),
         }
     }

@@ -33,6 +33,10 @@ const SET: usize = 1;
 impl<'a> PointPlan<'a> {
     /// Reads the files of a question.
     pub fn read(question: &'a CostQuestion, known: &'a DeviceCatalog) -> Result<Self, CostError> {
+        let given = question.configs.len();
+        if !(1..=2).contains(&given) {
+            return Err(CostError::ModelCount { given });
+        }
         let blueprints: Result<Vec<Blueprint>, CostError> =
             question.configs.iter().map(|path| files::blueprint(path)).collect();
         let devices: Result<Vec<&Device>, CostError> =
@@ -66,7 +70,7 @@ impl<'a> PointPlan<'a> {
                 usable: question.usable,
                 ..Setup::default()
             },
-            axes: axes(question, names),
+            axes: axes(question, names)?,
         };
         // Two configs are compared with each other, unless there is more to sweep over.
         let others: usize = plan.axes[SET..].iter().map(|axis| axis.values.len()).product();
@@ -205,7 +209,7 @@ impl<'a> PointPlan<'a> {
 }
 
 /// Everything that may vary, most with one value.
-fn axes(question: &CostQuestion, devices: Vec<String>) -> Vec<CostAxis> {
+fn axes(question: &CostQuestion, devices: Vec<String>) -> Result<Vec<CostAxis>, CostError> {
     let texts = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<String>>();
     let optional = |numbers: &Option<Vec<u64>>| numbers.as_deref().map_or_else(|| vec![String::new()], texts);
     let or_one = |values: Vec<String>| if values.is_empty() { vec![String::new()] } else { values };
@@ -224,5 +228,9 @@ fn axes(question: &CostQuestion, devices: Vec<String>) -> Vec<CostAxis> {
         ("batch", texts(&question.batch)),
     ];
     let all = [("config", configs)].into_iter().chain(set).chain(rest);
-    all.map(|(name, values)| CostAxis { name: name.to_owned(), values }).collect()
+    all.map(|(name, values)| match values.is_empty() {
+        true => Err(CostError::NoValues { axis: name.to_owned() }),
+        false => Ok(CostAxis { name: name.to_owned(), values }),
+    })
+    .collect()
 }

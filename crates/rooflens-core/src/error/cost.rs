@@ -31,6 +31,18 @@ pub enum CostError {
         /// Revisions that they have.
         known: Vec<String>,
     },
+    /// A list of values that is empty.
+    #[error("{axis} has no values")]
+    NoValues {
+        /// What has none.
+        axis: String,
+    },
+    /// A question about no model, or more than can be compared.
+    #[error("{given} models were named: one is wanted, or two to compare")]
+    ModelCount {
+        /// How many were named.
+        given: usize,
+    },
     /// There is a config, and no weights beside it.
     #[error("no weights in {folder}")]
     NoWeights {
@@ -174,7 +186,9 @@ impl CostError {
                 // A file of the project's own devices.
                 _ => ErrorKind::Data,
             },
-            CostError::Estimate(_)
+            CostError::ModelCount { .. }
+            | CostError::NoValues { .. }
+            | CostError::Estimate(_)
             | CostError::Setting { .. }
             | CostError::SetTwice { .. }
             | CostError::NothingChanged
@@ -193,7 +207,7 @@ impl CostError {
     pub fn hint(&self) -> Hint {
         if let CostError::NotCached { name, known, .. } = self {
             let words = match known.as_slice() {
-                [] => "nothing is downloaded unasked:".to_owned(),
+                [] => "Rooflens does not download models:".to_owned(),
                 [first, ..] => format!("name one of them, as {}@{first}, or", name.repository),
             };
             return Hint::leading(words, name.download(false));
@@ -206,6 +220,10 @@ impl CostError {
         }
         Hint::words(match self {
             CostError::NotCached { .. } => String::new(),
+            CostError::NoValues { axis } => format!("leave {axis} out, or give at least one value"),
+            CostError::ModelCount { .. } => {
+                "a model is a config.json of Hugging Face, its folder, or its name".to_owned()
+            }
             CostError::NoWeights { .. } => {
                 "add model.weights=random to run it with random weights".to_owned()
             }

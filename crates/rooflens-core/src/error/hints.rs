@@ -75,6 +75,7 @@ pub fn of(error: &Error) -> Option<Hint> {
             format!("rooflens analyze {}", word(Path::new(one))),
         )),
         Error::RunAmongOthers { path } => analyze(path),
+        Error::NoInput => command("rooflens analyze trace.json.gz"),
         Error::StdinTwice => command("zcat trace.json.gz | rooflens analyze -"),
         Error::GemmsOfRun => command("rooflens analyze TRACE --gemms LOG -o RUN"),
         Error::GemmsOfWhom { .. } => command("rooflens analyze TRACE --gemms LOG"),
@@ -110,9 +111,10 @@ pub fn of(error: &Error) -> Option<Hint> {
         Error::Compare(error) => Some(error.hint()),
         Error::Bench(error) => error.hint(),
         Error::Fleet(error) => error.hint(),
-        Error::NoConfigFolder { .. } => {
-            words("rooflens init NEW_PROJECT creates one; another folder: --config-dir DIR")
-        }
+        Error::NoConfigFolder { .. } => words(
+            "rooflens init NEW_PROJECT creates one; another folder: --config-dir DIR; one model without a project: \
+             rooflens run --model NAME_OR_FOLDER",
+        ),
         Error::NoProject { .. } => {
             words("rooflens init NEW_PROJECT creates one; another folder: --project DIR")
         }

@@ -34,6 +34,9 @@ use crate::text::counted;
 /// A failure.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// A question about no input.
+    #[error("no trace or run was named")]
+    NoInput,
     /// The input does not exist.
     #[error("{path} does not exist")]
     Missing {
@@ -341,6 +344,7 @@ impl Error {
             | Error::CaptureCount { .. }
             | Error::NotOneJob { .. }
             | Error::StdinTwice
+            | Error::NoInput
             | Error::GemmsOfRun
             | Error::GemmsOfWhom { .. }
             | Error::NoPhases { .. }

@@ -424,7 +424,10 @@ const SECTIONS: &[Term] = &[
         "likely, few steps",
         "The difference exceeds the variation between steps, but there are too few steps to be sure.",
     ),
-    ("may be chance", "Not significant: noise of the steps or rounds could cause such a difference."),
+    (
+        "may be chance",
+        "Not significant: noise of the steps or rounds could cause such a difference. A change must pass further tests besides an interval without zero: `rooflens compare --help` has the rule.",
+    ),
     ("different setup", "A different device, engine, model or batch: compared anyway, and reported."),
     ("replaced", "Another kernel does the same work, matched by the operator, module or layer around it."),
     ("fits", "Weights, KV cache and activations stay below the usable part of the device's memory."),

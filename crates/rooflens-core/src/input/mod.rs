@@ -138,6 +138,9 @@ impl Input {
 
 /// What the paths stand for. Everything that can be known to fail without reading a trace fails here.
 fn resolve(paths: &[PathBuf], notes: &Notes, observer: &SharedObserver) -> Result<Input, Error> {
+    if paths.is_empty() {
+        return Err(Error::NoInput);
+    }
     if let [path] = paths
         && RunDir::has_trace(path)
     {

@@ -12,13 +12,15 @@ pub struct Numbering {
     taken: BTreeSet<i32>,
     /// Numbers that the names of files promise: nobody else gets them without asking.
     promised: BTreeSet<i32>,
+    /// Whether there are others.
+    is_of_several: bool,
 }
 
 impl Numbering {
     /// For the files of a job.
     pub fn new(files: &[TraceFile]) -> Self {
         let promised = files.iter().filter_map(|file| file.rank_by_name).collect();
-        Numbering { taken: BTreeSet::new(), promised }
+        Numbering { taken: BTreeSet::new(), promised, is_of_several: files.len() > 1 }
     }
 
     /// Numbers a rank: as its trace says, else as its name says, else the next free number.
@@ -33,6 +35,13 @@ impl Numbering {
             let message =
                 format!("it claims rank {rank}, as another file does; here it is rank {}", tables.rank);
             notes.add(Stage::Ingest, Severity::Warning, "duplicate_rank", &tables.meta.source, message);
+        }
+        if wanted.is_none() && self.is_of_several {
+            let message = format!(
+                "neither the trace nor its name has a rank: it is taken as rank {} of one job with the other files",
+                tables.rank
+            );
+            notes.add(Stage::Ingest, Severity::Warning, "rank_by_order", &tables.meta.source, message);
         }
     }
 
@@ -180,6 +189,12 @@ mod tests {
         assert!(codes(&notes).is_empty());
         assert_eq!(number(Some(5), None), 3);
         assert_eq!(codes(&notes), ["duplicate_rank"]);
+        let mut numbering = Numbering { is_of_several: true, ..Numbering::default() };
+        let notes = Notes::default();
+        numbering.number(&mut rank(None, None), Some(1), &notes);
+        assert!(codes(&notes).is_empty());
+        numbering.number(&mut rank(None, None), None, &notes);
+        assert_eq!(codes(&notes), ["rank_by_order"]);
     }
 
     #[test]

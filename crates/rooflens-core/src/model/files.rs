@@ -98,16 +98,24 @@ fn read(path: &Path) -> Result<Vec<u8>, CostError> {
     if metadata.len() > LARGEST {
         return Err(CostError::TooLarge { path: path.to_owned(), bytes: metadata.len() });
     }
-    std::fs::read(path).map_err(|source| CostError::UnreadableFile { path: path.to_owned(), source })
+    // A pipe or a device has no length, and may have no end.
+    let file = std::fs::File::open(path)
+        .map_err(|source| CostError::UnreadableFile { path: path.to_owned(), source })?;
+    read_bounded(file, path)
 }
 
 fn read_stdin() -> Result<Vec<u8>, CostError> {
-    let path = PathBuf::from(STDIN);
+    read_bounded(std::io::stdin().lock(), Path::new(STDIN))
+}
+
+fn read_bounded(from: impl Read, path: &Path) -> Result<Vec<u8>, CostError> {
     let mut config = Vec::new();
-    match std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut config) {
-        Ok(bytes) if bytes as u64 > LARGEST => Err(CostError::TooLarge { path, bytes: bytes as u64 }),
+    match from.take(LARGEST + 1).read_to_end(&mut config) {
+        Ok(bytes) if bytes as u64 > LARGEST => {
+            Err(CostError::TooLarge { path: path.to_owned(), bytes: bytes as u64 })
+        }
         Ok(_) => Ok(config),
-        Err(source) => Err(CostError::UnreadableFile { path, source }),
+        Err(source) => Err(CostError::UnreadableFile { path: path.to_owned(), source }),
     }
 }
 

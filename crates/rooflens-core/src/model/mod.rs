@@ -78,6 +78,7 @@ impl ModelRequest {
         let device = trace_device::device_name(findings, self.hardware.as_deref())
             .map_err(|reason| Error::NoFloor { reason })?;
         let device = files::DeviceCatalog::read(&project::hardware())?.find(&device)?.clone();
+        trace_device::check_kind(findings, &device).map_err(|reason| Error::NoFloor { reason })?;
         Ok(Some(ModelRecord {
             dtype: self.dtype.clone(),
             tensor_parallel,

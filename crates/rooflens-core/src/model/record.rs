@@ -9,6 +9,7 @@ use rooflens_cost::precision::Dtype;
 use rooflens_cost::{Model, Parallel, Setup};
 use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::edit_run_row;
+use rooflens_schema::tables::RunRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
@@ -100,16 +101,18 @@ impl ModelRecord {
         if !RunDir::has_trace(run.root()) {
             return Ok(());
         }
+        edit_run_row(run, "trace", |row| self.complete(row)).map_err(Error::UnwritableTables)
+    }
+
+    /// Names the model in the row of a run, where that does not know it.
+    pub(crate) fn complete(&self, row: &mut RunRow) {
         let dtype = self.model().ok().map(|(model, _)| model.dtype.as_str().to_owned());
         let degrees = self.config.as_ref().map(|_| json!({"tp": self.tensor_parallel}).to_string());
-        let edited = edit_run_row(run, "trace", |row| {
-            row.model = row.model.take().or_else(|| self.name.clone());
-            row.dtype = row.dtype.take().or(dtype);
-            row.parallelism = row.parallelism.take().or(degrees);
-            let device = || self.device.as_ref().map(|device| device.name.clone());
-            row.hardware = row.hardware.take().or_else(device);
-        });
-        edited.map_err(Error::UnwritableTables)
+        let device = || self.device.as_ref().map(|device| device.name.clone());
+        row.model = row.model.take().or_else(|| self.name.clone());
+        row.dtype = row.dtype.take().or(dtype);
+        row.parallelism = row.parallelism.take().or(degrees);
+        row.hardware = row.hardware.take().or_else(device);
     }
 
     /// Removes what an older run of the same folder was compared with.

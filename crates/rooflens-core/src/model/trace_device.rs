@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{DeviceTime, Devices, Recognised};
-use rooflens_cost::hardware::{Device, Properties};
+use rooflens_analyze::analyses::{DeviceTime, Devices, Kernels, Recognised};
+use rooflens_cost::hardware::{Device, DeviceKind, Properties};
 use rooflens_report::format;
 use rooflens_schema::{Note, Severity, Stage};
 
@@ -62,6 +62,20 @@ pub fn device_name(findings: &Findings, named: Option<&str>) -> Result<String, S
     known.map(str::to_owned).ok_or_else(|| nameless(devices))
 }
 
+/// Fails where nothing ran on a device, and this is not the host's processor.
+pub fn check_kind(findings: &Findings, device: &Device) -> Result<(), String> {
+    // A summary has kernels and no devices.
+    let ran = findings.get::<Devices>().is_some_and(|devices| !devices.0.is_empty())
+        || findings.get::<Kernels>().is_some_and(|kernels| !kernels.0.is_empty());
+    match ran || matches!(device.kind, DeviceKind::Cpu | DeviceKind::Soc) {
+        true => Ok(()),
+        false => Err(format!(
+            "the trace has no kernels of a device, so it cannot be compared with {}",
+            device.name
+        )),
+    }
+}
+
 /// The name that the trace tells, where all its devices are of one kind.
 pub fn only_device_name(findings: &Findings) -> Result<String, String> {
     let devices = findings.get::<Devices>().map_or(&[][..], |devices| &devices.0);
@@ -102,7 +116,7 @@ fn recognised(device: &DeviceTime, catalog: &files::DeviceCatalog) -> Result<Rec
     let fitting: Vec<&str> = catalog.fitting(&told).iter().map(|device| device.name.as_str()).collect();
     match fitting.as_slice() {
         [device] => Ok(Recognised { device: (*device).to_owned(), by }),
-        [] => Err(format!("no known device has {by}")),
+        [] => Err(format!("no device of the catalog has {by}")),
         several => Err(format!("{} all have {by}", several.join(", "))),
     }
 }
@@ -183,7 +197,10 @@ mod tests {
         assert!(codes(&found).is_empty());
         let found = findings("AMD Radeon Graphics", "9.0", 104, 68_702_699_520);
         let reason = device_name(&found, None).unwrap_err();
-        assert!(reason.contains("no known device has architecture 9.0, 104 compute units"), "{reason}");
+        assert!(
+            reason.contains("no device of the catalog has architecture 9.0, 104 compute units"),
+            "{reason}"
+        );
         assert!(reason.ends_with("--hardware sets it"), "{reason}");
     }
 }

@@ -122,6 +122,10 @@ pub(super) fn sets_folder(text: &str, key: &str) -> bool {
 
 /// The override that sets it: a folder, quoted, and what comes behind its name.
 pub(super) fn folder_override(key: &str, folder: &Path, end: &str) -> String {
-    let quoted = folder.to_string_lossy().replace('\\', "\\\\").replace('\'', "\\'");
-    format!("hydra.{key}.dir='{quoted}{end}'")
+    format!("hydra.{key}.dir='{}{end}'", escaped(&folder.to_string_lossy()))
+}
+
+/// A text as it stands between single quotes in Hydra's grammar.
+pub(super) fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\'', "\\'")
 }

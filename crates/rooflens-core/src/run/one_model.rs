@@ -8,7 +8,7 @@ use rooflens_project::assets::HubName;
 use rooflens_project::skeleton::{self, SkeletonOptions};
 
 use super::RunRequest;
-use super::launch::sets_folder;
+use super::launch::{escaped, sets_folder};
 use crate::error::{CostError, Error};
 use crate::input::files_near;
 use crate::model::files::{located, name_of};
@@ -98,7 +98,7 @@ fn unpack() -> Result<PathBuf, Error> {
     let files = skeleton::files(&SkeletonOptions::default());
     let wanted = files.iter().filter(|file| file.path.starts_with("conf/") || file.path.starts_with(PROMPTS));
     let files: Vec<(&str, &str)> = wanted.map(|file| (file.path, file.contents)).collect();
-    Ok(package::unpack_files(&package::cache_folder().join("conf"), &files)?)
+    Ok(package::unpack_files(&package::cache_folder().join("built-in-configs"), &files)?)
 }
 
 /// The Python of the environment that is active, that of the environment in which Rooflens is installed, or any.
@@ -134,7 +134,7 @@ fn sets(text: &str, keys: &[&str]) -> bool {
 
 /// A value as Hydra's grammar reads it: whatever is in it, a text.
 fn quoted(value: &str) -> String {
-    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+    format!("'{}'", escaped(value))
 }
 
 #[cfg(test)]

@@ -71,10 +71,13 @@ pub fn measure_unknown(
     }
 }
 
+/// The folder of the cache, which is no folder of a project.
+const FOLDER: &str = "measured-peaks";
+
 /// Where the peaks of a device are kept. With fewer threads it reaches less, so that is another file.
 fn file(device: &str) -> PathBuf {
     let told = std::env::var("OMP_NUM_THREADS").ok().and_then(|text| text.parse::<usize>().ok());
     let threads = told.or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
     let name = format!("{}-{threads}-threads.toml", file_name(device));
-    package::cache_folder().join(HARDWARE).join(name)
+    package::cache_folder().join(FOLDER).join(name)
 }

@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use super::metrics::Measured;
 use super::workload;
 use crate::error::Error;
+use crate::input::files_near;
 use crate::saved;
 
 /// A run that `rooflens run` or `rooflens analyze -o` wrote.
@@ -20,6 +21,9 @@ pub struct Run {
 impl Run {
     /// Opens the run of a folder.
     pub fn open(path: &Path) -> Result<Run, Error> {
+        if !path.exists() {
+            return Err(Error::Missing { path: path.to_owned(), near: files_near(path) });
+        }
         let folder = RunDir::new(path);
         let has_metrics = folder.report().join(saved::METRICS).is_file();
         let has_rounds = folder.raw("measure").is_dir() || folder.table("requests").is_file();

@@ -4,8 +4,6 @@ use std::path::Path;
 
 use rooflens_collect::plan::{RunFolders, StaticWork};
 use rooflens_compare::headline;
-use rooflens_cost::pass::LatentOrder;
-use rooflens_cost::setup::VisionSharding;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 
@@ -15,9 +13,6 @@ use crate::cost::question::CostQuestion;
 use crate::error::Error;
 use crate::model::ModelRecord;
 use crate::saved;
-
-/// Part of a device's memory that may be used, as `rooflens cost` has it.
-const USABLE: f64 = 0.9;
 
 /// The files of `report/` that it is in.
 pub const FILES: [&str; 2] = ["static_compute.json", "cost_sweep.json"];
@@ -81,35 +76,9 @@ fn question(work: &StaticWork, model: &Path, workload: &WorkloadRecords) -> Cost
         configs: vec![model.to_owned()],
         batch: work.batch_sizes.clone(),
         prefill,
-        prefix: 0,
-        chunk: None,
         context,
-        encoder_tokens: None,
-        steps: 1,
-        draft: 0,
-        images: None,
-        image_size: None,
-        crops: None,
-        hardware: Vec::new(),
         tp: vec![work.tensor_parallel],
-        pp: vec![1],
-        ep: vec![1],
-        dp: vec![1],
-        node_size: None,
-        inter_node: None,
-        vision: VisionSharding::Tensor,
-        usable: USABLE,
-        dtype: Vec::new(),
-        kv_dtype: None,
-        state_dtype: None,
-        assume: Vec::new(),
-        set: Vec::new(),
-        hold: None,
-        by: None,
-        routing: "uniform".to_owned(),
-        latent: LatentOrder::ByPhase,
-        ttft: None,
-        tpot: None,
+        ..CostQuestion::default()
     }
 }
 

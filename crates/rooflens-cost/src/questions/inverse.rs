@@ -32,9 +32,12 @@ pub struct Needs {
     pub target: Target,
     /// The lower bound of the time now, where there is a device.
     pub now_s: Option<f64>,
+    /// The same if all tokens choose the same experts; equal without experts.
+    #[serde(default)]
+    pub least_s: Option<f64>,
     /// The estimated time now, where there is a device.
     pub estimate_s: Option<f64>,
-    /// Whether no implementation can meet the target now: the bound is longer, or it does not fit.
+    /// Whether the bound, however experts are chosen, is longer than the target, or the model does not fit.
     pub ruled_out: Option<bool>,
     /// Whether the estimate meets the target now, memory included.
     pub met: Option<bool>,
@@ -60,24 +63,34 @@ pub struct Met {
     pub target: Target,
     /// The lower bound of the time, where there is a device.
     pub now_s: Option<f64>,
+    /// The same if all tokens choose the same experts; equal without experts.
+    #[serde(default)]
+    pub least_s: Option<f64>,
     /// The estimated time, where there is a device.
     pub estimate_s: Option<f64>,
-    /// Whether no implementation can meet the target: the bound is longer, or it does not fit.
+    /// Whether the bound, however experts are chosen, is longer than the target, or the model does not fit.
     pub ruled_out: Option<bool>,
     /// Whether the estimate meets the target, memory included.
     pub met: Option<bool>,
 }
 
 impl Met {
-    /// Whether a bound and an estimate are within the target, on devices with room or not.
+    /// Whether a bound (as routing is assumed, and at its least) and an estimate are within the target, on devices
+    /// with room or not.
     #[must_use]
-    pub fn new(target: Target, now_s: Option<f64>, estimate_s: Option<f64>, fits: Option<bool>) -> Self {
+    pub fn new(
+        target: Target,
+        [now_s, least_s]: [Option<f64>; 2],
+        estimate_s: Option<f64>,
+        fits: Option<bool>,
+    ) -> Self {
         let within = |seconds: f64| seconds <= target.seconds && fits != Some(false);
         Self {
             target,
             now_s,
+            least_s,
             estimate_s,
-            ruled_out: now_s.map(|now| !within(now)),
+            ruled_out: least_s.map(|least| !within(least)),
             met: estimate_s.map(within),
         }
     }
@@ -100,7 +113,7 @@ pub fn needs(
     let now = Estimate::new(model, setup, &only, device)?;
     let met = Met::new(
         target,
-        device.and_then(|_| seconds(&now, target.phase)),
+        [seconds, least_seconds].map(|of| device.and_then(|_| of(&now, target.phase))),
         device.and_then(|_| estimate_s(&now, target.phase)),
         now.memory.fits,
     );
@@ -136,6 +149,7 @@ pub fn needs(
     Ok(Needs {
         target,
         now_s: met.now_s,
+        least_s: met.least_s,
         estimate_s: met.estimate_s,
         ruled_out: met.ruled_out,
         met: met.met,
@@ -170,6 +184,12 @@ pub(crate) fn estimate_s(estimate: &Estimate, phase: Phase) -> Option<f64> {
 /// The lower bound of it.
 pub(crate) fn seconds(estimate: &Estimate, phase: Phase) -> Option<f64> {
     costs(estimate, phase).map(|cost| cost.time.map(|time| time.seconds)).sum()
+}
+
+/// The bound of a phase if all tokens choose the same experts.
+#[must_use]
+pub fn least_seconds(estimate: &Estimate, phase: Phase) -> Option<f64> {
+    costs(estimate, phase).map(|cost| cost.time.map(|time| time.band.min)).sum()
 }
 
 /// The phase that a target speaks of: the whole prompt, or one step.

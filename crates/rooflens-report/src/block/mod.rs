@@ -107,6 +107,8 @@ pub enum Cell {
     Share(#[serde(deserialize_with = "number")] f64),
     /// A signed change relative to a whole, as 0.03 for three percent more.
     Change(#[serde(deserialize_with = "number")] f64),
+    /// A signed change of a time in nanoseconds.
+    TimeChange(#[serde(deserialize_with = "number")] f64),
     /// GB/s.
     Rate(#[serde(deserialize_with = "number")] f64),
     /// A number in a base unit that takes decimal prefixes: FLOP, FLOP/B, B, tokens/s.
@@ -135,12 +137,51 @@ pub enum Cell {
     },
 }
 
+/// What a cell holds for programs: nothing rounded, in its base unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum CellValue<'a> {
+    /// Not measured.
+    Missing,
+    /// A whole number.
+    Whole(i64),
+    /// A number, finite.
+    Number(f64),
+    /// Words.
+    Text(&'a str),
+}
+
 /// Reads a number as JSON has it, where one that is not finite is null.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 impl Cell {
+    /// What it holds, for programs.
+    pub fn value(&self) -> CellValue<'_> {
+        match self {
+            Cell::Missing(_) => CellValue::Missing,
+            Cell::Time(value) | Cell::At(value) | Cell::Bytes(value) | Cell::Count(value) => {
+                CellValue::Whole(*value)
+            }
+            Cell::MeanTime(value)
+            | Cell::Seconds(value)
+            | Cell::Mean(value)
+            | Cell::Share(value)
+            | Cell::Change(value)
+            | Cell::TimeChange(value)
+            | Cell::Amount(value, _)
+            | Cell::Params(value)
+            | Cell::Rate(value) => match value.is_finite() {
+                true => CellValue::Number(*value),
+                false => CellValue::Missing,
+            },
+            Cell::Word(text) | Cell::Text(text) => CellValue::Text(text),
+            Cell::Code { short, full } => CellValue::Text(full.as_ref().unwrap_or(short)),
+            Cell::Best(best) => best.value(),
+            Cell::Link { path, .. } => CellValue::Text(path),
+        }
+    }
+
     /// The value, or a dash with the reason.
     pub fn or<T>(
         value: Option<T>,

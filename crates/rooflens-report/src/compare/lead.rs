@@ -6,7 +6,7 @@ use rooflens_compare::{
     PhaseChange, PlaceChange,
 };
 
-use super::tables::{cause, least, named, place, signed, told};
+use super::tables::{cause, least, named, place, told};
 use crate::format;
 
 /// Half as much again.
@@ -88,8 +88,10 @@ fn made_of(account: &Account) -> String {
     let mut text = format!("{}: wall time {}{change}", scope(account), times(wall));
     let parts = |entry: Entry, name: fn(&AccountRow) -> String| {
         let large = account.parts(entry).filter(|row| row.delta_ns.abs() > WORTH_NAMING * wall.a_ns);
-        let parts: Vec<String> =
-            large.take(NAMED).map(|row| format!("{} {}", name(row), signed(row.delta_ns))).collect();
+        let parts: Vec<String> = large
+            .take(NAMED)
+            .map(|row| format!("{} {}", name(row), format::signed_time(row.delta_ns)))
+            .collect();
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
     };
     if let Some(busy) = account.row(Entry::Busy) {
@@ -167,13 +169,13 @@ fn largest(pair: &Pair) -> String {
     let from = |(at, line): (&PlaceChange, &ComparedLine)| {
         let (a, b) = (format::time(line.a_ns), format::time(line.b_ns));
         let at = if pair.places.len() > 1 { format!("{}, ", place(at)) } else { String::new() };
-        let (name, change) = (named(line), signed(line.delta_ns));
+        let (name, change) = (named(line), format::signed_time(line.delta_ns));
         match whole_cause(pair, line) {
             Some(row) => format!(
                 "{}: {} {} per step ({} → {}), for example {name} {change}.",
                 line.phase,
                 cause(&row.name),
-                signed(row.delta_ns),
+                format::signed_time(row.delta_ns),
                 format::time(row.a_ns),
                 format::time(row.b_ns)
             ),

@@ -16,7 +16,7 @@ pub(super) const LINES: &[Field<ComparedLine>] = &[
     (Column::number("b_count", "Calls B").at(Level::Screen), |line| Cell::Mean(line.b_count)),
     (Column::number("a_ns", "A"), |line| Cell::MeanTime(line.a_ns)),
     (Column::number("b_ns", "B"), |line| Cell::MeanTime(line.b_ns)),
-    (Column::number("delta_ns", "Change"), |line| Cell::text(signed(line.delta_ns))),
+    (Column::number("delta_ns", "Change"), |line| Cell::TimeChange(line.delta_ns)),
     (Column::text("phase", "Phase").at(Level::Screen), |line| Cell::word(&*line.phase)),
     (
         Column::text("inside", "Within")
@@ -31,7 +31,7 @@ pub(super) const ACCOUNT: &[Field<AccountRow>] = &[
     (Column::text("name", "Time"), |row| Cell::name(&entry(row), &row.name)),
     (Column::number("a_ns", "A"), |row| Cell::MeanTime(row.a_ns)),
     (Column::number("b_ns", "B"), |row| Cell::MeanTime(row.b_ns)),
-    (Column::number("delta_ns", "Change"), |row| Cell::text(signed(row.delta_ns))),
+    (Column::number("delta_ns", "Change"), |row| Cell::TimeChange(row.delta_ns)),
     (Column::number("change", "Change %"), |row| {
         Cell::or((row.a_ns > 0.0).then(|| row.delta_ns / row.a_ns), Cell::Change, "A has none of it")
     }),
@@ -55,7 +55,7 @@ pub(super) const OPERATORS: &[Field<AccountRow>] = &[
     (Column::number("b_count", "Kernels B").at(Level::Screen), |row| Cell::Mean(row.b_count)),
     (Column::number("a_ns", "A"), |row| Cell::MeanTime(row.a_ns)),
     (Column::number("b_ns", "B"), |row| Cell::MeanTime(row.b_ns)),
-    (Column::number("delta_ns", "Change"), |row| Cell::text(signed(row.delta_ns))),
+    (Column::number("delta_ns", "Change"), |row| Cell::TimeChange(row.delta_ns)),
     (Column::number("change", "Change %"), |row| {
         Cell::or((row.a_ns > 0.0).then(|| row.delta_ns / row.a_ns), Cell::Change, "A has none of it")
     }),
@@ -220,10 +220,6 @@ fn how(line: &ComparedLine) -> &'static str {
         How::OnlyInB => "only in B",
         How::OnlyInA => "only in A",
     }
-}
-
-pub(super) fn signed(ns: f64) -> String {
-    format!("{}{}", if ns < 0.0 { "-" } else { "+" }, format::time(ns.abs()))
 }
 
 fn change(ratio: Option<&Ratio>) -> Cell {

@@ -187,23 +187,34 @@ fn target_sentence(needs: &Needs) -> String {
     let name = target_name(needs.target.phase);
     let target = format::time(needs.target.seconds * 1e9);
     let time = |seconds: Option<f64>| seconds.map(|seconds| format::time(seconds * 1e9)).unwrap_or_default();
-    let (bound, estimate) = (time(needs.now_s), time(needs.estimate_s));
+    let (bound, estimate) = (bound(needs), time(needs.estimate_s));
     match (needs.ruled_out, needs.met) {
         (None, _) | (_, None) => format!(
             "{name} {target} needs {} and {}.",
             format::amount(needs.flops_per_s, "FLOP/s"),
             format::amount(needs.bytes_per_s, "B/s")
         ),
-        (Some(true), _) if needs.now_s.is_some_and(|seconds| seconds <= needs.target.seconds) => {
-            format!("{name} {target} is ruled out: the model does not fit.")
+        (Some(true), _) if needs.least_s.is_some_and(|seconds| seconds <= needs.target.seconds) => {
+            format!("{name} {target} cannot be met: the model does not fit.")
         }
-        (Some(true), _) => format!("{name} {target} is ruled out: the lower bound is {bound}."),
+        (Some(true), _) => format!("{name} {target} is below the lower bound, {bound}."),
         (Some(false), Some(true)) => {
             format!("{name} {target} is met by the estimate: {estimate} (lower bound {bound}).")
         }
         (Some(false), Some(false)) => {
             format!("{name} {target} is not ruled out (lower bound {bound}), but the estimate is {estimate}.")
         }
+    }
+}
+
+/// `2.66 ms`, or `1.01 ms to 2.66 ms by routing` where it matters that experts could be chosen more alike.
+fn bound(needs: &Needs) -> String {
+    let time = |seconds: f64| format::time(seconds * 1e9);
+    match (needs.least_s, needs.now_s) {
+        (Some(least), Some(now)) if least < now && now > needs.target.seconds => {
+            format!("{} to {} by routing", time(least), time(now))
+        }
+        (_, now) => now.map(time).unwrap_or_default(),
     }
 }
 

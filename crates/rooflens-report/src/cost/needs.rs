@@ -88,7 +88,7 @@ pub(super) fn facts(needs: &Needs, document: &EstimateDocument) -> Vec<Fact> {
 /// What a bound and an estimate say of a target.
 pub(super) fn verdict(ruled_out: Option<bool>, met: Option<bool>) -> &'static str {
     match (ruled_out, met) {
-        (Some(true), _) => "ruled out",
+        (Some(true), _) => "below the bound, or does not fit",
         (_, Some(true)) => "met",
         _ => "not ruled out",
     }

@@ -105,7 +105,7 @@ pub fn judge(comparison: &Comparison, console: &Console) {
     for result in &comparison.gates {
         if result.failed {
             let why = match comparison.is_unlike(result) {
-                true => ": not the same device, workload and model, or invalid",
+                true => ": the runs are not comparable, as the comparison says",
                 false => "",
             };
             console.judged(&format!("failed: {} in {}{why}", result.gate, result.b));

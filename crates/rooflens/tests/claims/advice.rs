@@ -38,7 +38,7 @@ fn expert_11_moe_kernels_at_27_percent_of_hbm_bandwidth_come_first() {
     assert_eq!((words(first, "rule"), words(first, "kind")), ("moe_kernels", "kernel"));
     // `matmul_ogs`: 7.03 ms for 10.1 GB is 1.44 TB/s of 5.3.
     assert!(
-        words(first, "title").starts_with("MoE kernels reach 27% of HBM bandwidth (1.44 TB/s of 5.3"),
+        words(first, "title").starts_with("MoE kernels reach 27% of memory bandwidth (1.44 TB/s of 5.3"),
         "{first}"
     );
     assert!(first["evidence"].to_string().contains("_matmul_ogs"), "{first}");
@@ -162,7 +162,7 @@ fn expert_17_what_the_profiler_cost_is_told() {
     let item = of_rule(&answer, "profiler_overhead").unwrap();
     assert_eq!(words(item, "kind"), "recording");
     assert!(item["gain_ns"].is_null());
-    assert!(item["evidence"].to_string().contains("15,230 Python functions"), "{item}");
+    assert!(item["evidence"].to_string().contains("12,400 Python functions"), "{item}");
     assert!(words(item, "change").contains("with_stack=False"));
 }
 
@@ -248,4 +248,22 @@ fn newcomer_04_a_context_may_be_written_as_in_the_help() {
     // What is wrong here is the file alone.
     let answer = run(&["advise", "nothing.json", "--context", "4k", "--batch", "1k"]);
     assert!(!answer.stderr.contains("invalid"), "{}", answer.stderr);
+}
+
+/// Of 1,068 ms of idle time, 1,058 are in 21 gaps of first calls. What a graph can save is in the other 9.5 ms.
+#[test]
+#[ignore = "needs the corpus"]
+fn first_calls_outside_of_steps_are_no_gain_of_a_graph() {
+    let trace = "kineto/tracelens/perf_model/normalization/normalization_layer_test.json.gz";
+    let answer = json(&["advise", &corpus(trace)]);
+    let gain = of_rule(&answer, "cuda_graphs").and_then(|item| item["gain_ns"]["high"].as_f64());
+    assert!(gain.is_none_or(|ns| ns <= 9.5e6), "{gain:?}");
+}
+
+#[test]
+#[ignore = "needs the corpus"]
+fn what_is_compiled_is_not_to_be_compiled() {
+    let answer = json(&["advise", &corpus("kineto/hta/df_index_resolver/df_index_resolver.json.gz")]);
+    let graphs = of_rule(&answer, "cuda_graphs").unwrap();
+    assert!(words(graphs, "title").starts_with("Replay each step"), "{graphs}");
 }

@@ -301,3 +301,12 @@ fn newcomer_06_sentences_about_made_traces_agree_with_their_tables() {
         check_gaps(name, &answer);
     }
 }
+
+/// One kernel of 1.8 µs in 13.7 s.
+#[test]
+#[ignore = "needs the corpus"]
+fn one_kernel_is_too_little_to_judge() {
+    let answer = json(&["analyze", &corpus("kineto/hta/triton_example/triton_example.json.gz")]);
+    let sentence = answer["verdict"]["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("Too little on the GPU to judge: 1 kernel"), "{sentence}");
+}

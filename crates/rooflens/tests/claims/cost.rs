@@ -208,7 +208,7 @@ fn expert_24_a_target_within_the_bound_is_not_ruled_out_and_not_met() {
     assert!(estimate > bound / 0.8);
     let between = format!("{:.3}ms", (bound + estimate) / 2.0 / MS);
     for (target, ruled_out, met, words) in [
-        ("1ms".to_owned(), true, false, "is ruled out: the lower bound is"),
+        ("1ms".to_owned(), true, false, "is below the lower bound, "),
         (between, false, false, "is not ruled out (lower bound"),
         (format!("{:.3}ms", estimate * 1.01 / MS), false, true, "is met by the estimate"),
     ] {
@@ -242,6 +242,31 @@ fn newcomer_10_a_target_is_met_only_by_the_estimate() {
     let needs = json(&args("200us"))["needs"][0].clone();
     assert_eq!((&needs["ruled_out"], &needs["met"]), (&false.into(), &false.into()));
     assert!(text(&args("200us")).contains("is not ruled out"));
+}
+
+/// Uniform routing is an assumption: a target is only ruled out where every token may choose the same experts.
+#[test]
+fn routing_decides_whether_a_target_is_ruled_out() {
+    let model = fixture("configs/tiny-moe.json");
+    let args = |target: &'static str| {
+        ["cost", &model, "--hardware", "h100", "--batch", "8", "--context", "4k", "--tpot", target]
+    };
+    // 268.2 µs to 595.9 µs.
+    for (target, is_out) in [("250us", true), ("300us", false), ("500us", false)] {
+        assert_eq!(json(&args(target))["needs"][0]["ruled_out"], is_out, "{target}");
+        let sweep: Vec<&str> =
+            args(target).iter().map(|word| if *word == "8" { "8,16" } else { word }).collect();
+        assert_eq!(json(&sweep)["points"][0]["targets"][0]["ruled_out"], is_out, "{target}");
+    }
+    assert!(text(&args("300us")).replace('\n', " ").contains("lower bound 268.2 µs to 595.9 µs by routing"));
+}
+
+/// The driver reports more than the 32 GB that it is sold with.
+#[test]
+#[ignore = "needs the corpus"]
+fn a_model_of_30_gb_fits_an_rtx_5090() {
+    let screen = screen("Qwen--Qwen3-14B", &["--hardware", "rtx-5090", "--context", "1k"]);
+    assert!(screen.contains("fits yes"), "{screen}");
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn memory_decides_between_devices_of_one_architecture() {
     let found = json(&["analyze", file.path().to_str().unwrap()]);
     assert!(found["devices"][0]["recognised"].is_null());
     let reason = found["shape_rates"]["not_computed"]["roof_share"].as_str().unwrap();
-    assert!(reason.contains("no known device has architecture 9.4, 304 compute units"), "{reason}");
+    assert!(reason.contains("no device of the catalog has architecture 9.4, 304 compute units"), "{reason}");
     // The rates are there all the same.
     assert!(found["shape_rates"]["shapes"][0]["flops_per_s"].is_f64());
     assert!(found["shape_rates"]["shapes"][0]["roof_share"].is_null());
@@ -190,7 +190,7 @@ fn nameless_devices_of_real_traces() {
     assert!(json(&["analyze", &trace])["devices"][0]["recognised"].is_null());
     let answer = run(&["analyze", &trace, "--model", &model]);
     assert!(
-        answer.code != 0 && answer.stderr.contains("no known device has architecture 9.0"),
+        answer.code != 0 && answer.stderr.contains("no device of the catalog has architecture 9.0"),
         "{}",
         answer.stderr
     );

@@ -19,6 +19,10 @@ const PART: f64 = 0.005;
 const NEARLY_ALL: f64 = 0.995;
 /// Words in the names of GPUs.
 const GPUS: &[&str] = &["NVIDIA", "Tesla", "GeForce", "Quadro", "AMD", "Instinct", "Radeon", "Intel"];
+/// With fewer activities
+const FEW: usize = 10;
+/// in less than this part of the time recorded, devices did not do what was meant to be profiled.
+const LITTLE: f64 = 0.01;
 /// Parts of idle time that are named.
 const PARTS: usize = 3;
 
@@ -33,6 +37,22 @@ enum Loss {
 }
 
 impl Evidence<'_> {
+    /// Whether next to nothing ran on devices while the trace was recorded.
+    pub(super) fn is_too_little(&self) -> bool {
+        let recorded = self.earlier.get::<Trace>().map_or(0, |trace| trace.span_ns);
+        self.activities < FEW && share(self.wall().ns, recorded) < LITTLE
+    }
+
+    /// The sentence then.
+    pub(super) fn too_little(&self) -> Said {
+        let busy = self.lines("busy", |line| !line.is_idle());
+        let recorded = self.earlier.get::<Trace>().map_or(0, |trace| trace.span_ns);
+        let what = things(self.activities as i64, "kernel or copy", "kernels and copies");
+        Said::new(format!("Too little on the {} to judge: {what}, ", self.subject()))
+            .share(&busy, &Amount::new("recorded", recorded, "trace.span_ns"))
+            .say(" of the time that the trace covers.")
+    }
+
     /// The time of some lines of the ledger.
     fn lines(&self, what: &str, wanted: impl Fn(Line) -> bool) -> Amount {
         let lines = self.ledger.map_or(&[][..], |ledger| &ledger.lines);

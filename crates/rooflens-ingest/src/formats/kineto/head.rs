@@ -112,6 +112,8 @@ impl TraceHead {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 self.properties.push((key.to_owned(), text));
             }),
+            // How a viewer is to show times.
+            "displayTimeUnit" => Ok(()),
             _ => {
                 self.dropped.push(key.chars().take(40).collect());
                 return;
