@@ -19,6 +19,7 @@ macro_rules! file {
 pub const FILES: &[PackageFile] = &[
     file!("rooflens/__init__.py"),
     file!("rooflens/__init__.pyi"),
+    file!("rooflens/__main__.py"),
     file!("rooflens/_rooflens.pyi"),
     file!("rooflens/devices.py"),
     file!("rooflens/nvtx.py"),
