@@ -8,6 +8,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::timeline::DrawnTimeline;
+
 /// The result of one analysis. Implemented for everything that serialises.
 pub trait Finding: Any + Send + Sync {
     /// The finding as JSON text, with its keys in the order in which the type declares them. Text and
@@ -105,6 +107,8 @@ pub struct Findings {
     pub notes: Vec<Note>,
     /// What was read from a document and has no type here.
     pub unread: Vec<UnreadFinding>,
+    /// What a page draws in time. No document has it: the tables have all of it.
+    pub timeline: Option<DrawnTimeline>,
 }
 
 impl Findings {

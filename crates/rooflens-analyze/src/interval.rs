@@ -101,6 +101,13 @@ pub fn intersect_length(a: &[(i64, i64)], b: &[(i64, i64)]) -> i64 {
     total
 }
 
+/// How much of an interval is within merged ones.
+pub fn overlap_with(merged: &[(i64, i64)], part: (i64, i64)) -> i64 {
+    let from = merged.partition_point(|other| other.1 <= part.0);
+    let to = merged.partition_point(|other| other.0 < part.1);
+    intersect_length(&[part], merged.get(from..to).unwrap_or_default())
+}
+
 /// Time in `a` and not in `b`, both merged.
 pub fn subtract_length(a: &[(i64, i64)], b: &[(i64, i64)]) -> i64 {
     total_length(a).saturating_sub(intersect_length(a, b))

@@ -44,6 +44,7 @@ mod sentence;
 mod short_names;
 mod stage;
 pub mod statistics;
+pub mod timeline;
 pub mod top;
 
 pub use analyses::{Analysis, JobAnalyses, analyze};

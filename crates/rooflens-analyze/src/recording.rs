@@ -44,6 +44,14 @@ pub(crate) fn waits(tables: &RankTables) -> Waits {
     Waits { long: long.len(), unrecorded: found.filter(without_work).collect() }
 }
 
+/// How much of a gap is a wait for work that was not recorded, whose merged intervals are given: none where that is
+/// not most of it.
+pub(crate) fn unrecorded_within(unrecorded: &[(i64, i64)], gap: (i64, i64)) -> i64 {
+    let waited = interval::overlap_with(unrecorded, gap);
+    let is_most = interval::length(gap) >= LONG_WAIT_NS && waited * 2 > interval::length(gap);
+    if is_most { waited } else { 0 }
+}
+
 /// When the profiler was switched on or off from within the program, in order.
 pub(crate) fn profiler_calls(tables: &RankTables) -> Vec<i64> {
     let is_one = |name: &str| name.contains("ProfilerStart") || name.contains("ProfilerStop");

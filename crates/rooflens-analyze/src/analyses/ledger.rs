@@ -192,7 +192,9 @@ impl Timelines {
                 let phase = kernels.phase_id[row].get();
                 let found = self.phases.entry(tables.phase_kind(phase)).or_default();
                 match roles.at(row) {
-                    Role::Compute => found.beside_collectives_ns += overlap(&collectives, stretch),
+                    Role::Compute => {
+                        found.beside_collectives_ns += interval::overlap_with(&collectives, stretch);
+                    }
                     _ => {
                         let kernel = (kernels.ts_ns[row], kernels.dur_ns[row]);
                         found.exchange.add(device, row, phase, stretch, kernel);
@@ -229,7 +231,8 @@ impl Timelines {
                 let gap = (idle_ns > 0).then(|| (Line::of_gap(kernels.gap_cause[i]), idle_ns));
                 if let Some((gap, _)) = gap {
                     let until = kernels.ts_ns[i];
-                    let outside = unrecorded_within(&unrecorded, (until.saturating_sub(idle_ns), until));
+                    let outside =
+                        recording::unrecorded_within(&unrecorded, (until.saturating_sub(idle_ns), until));
                     self.add(tables, of_row(idle_ns - outside, gap, None));
                     if outside > 0 {
                         let nowhere =
@@ -276,12 +279,7 @@ impl Timelines {
                 waits.add(ops.phase_id[i].get(), name, moment.ns);
             }
             let class = *classes.entry(name).or_insert_with(|| ledger::of_operator(tables.names.get(name)));
-            let line = match class {
-                _ if moment.is_gap => Line::CpuBound,
-                KernelClass::Communication => Line::Communication,
-                class if is_needed(class) => Line::Kernels,
-                _ => Line::Unneeded,
-            };
+            let line = ledger::host_line(class, moment.is_gap);
             if !moment.is_gap {
                 ran.add(i, moment.ns, class);
             }
@@ -440,20 +438,6 @@ impl Phase {
             waits: self.waits.finish(),
         }
     }
-}
-
-/// How much of a stretch is within merged intervals.
-fn overlap(merged: &[(i64, i64)], stretch: (i64, i64)) -> i64 {
-    let from = merged.partition_point(|other| other.1 <= stretch.0);
-    let to = merged.partition_point(|other| other.0 < stretch.1);
-    interval::intersect_length(&[stretch], merged.get(from..to).unwrap_or_default())
-}
-
-/// How much of a gap is a wait for work that was not recorded: none where that is not most of it.
-fn unrecorded_within(unrecorded: &[(i64, i64)], gap: (i64, i64)) -> i64 {
-    let waited = overlap(unrecorded, gap);
-    let is_most = interval::length(gap) >= recording::LONG_WAIT_NS && waited * 2 > interval::length(gap);
-    if is_most { waited } else { 0 }
 }
 
 fn step_shape(

@@ -64,6 +64,7 @@ use rooflens_schema::{Note, RankTables};
 
 pub use crate::collectives::Algorithm;
 use crate::finding::{Finding, FindingType, Findings, NotComputed};
+use crate::timeline::TimelineFold;
 
 /// A question and how to answer it.
 pub trait Analysis: Sync {
@@ -130,11 +131,13 @@ const LARGE_RANK: usize = 100_000;
 /// All analyses over a job, rank by rank.
 pub struct JobAnalyses {
     folds: Vec<(&'static dyn Analysis, Box<dyn Fold>)>,
+    timeline: TimelineFold,
 }
 
 impl Default for JobAnalyses {
     fn default() -> Self {
-        JobAnalyses { folds: ALL.iter().map(|analysis| (*analysis, analysis.start())).collect() }
+        let folds = ALL.iter().map(|analysis| (*analysis, analysis.start())).collect();
+        JobAnalyses { folds, timeline: TimelineFold::default() }
     }
 }
 
@@ -158,6 +161,8 @@ impl JobAnalyses {
             for _ in 1..threads {
                 scope.spawn(work);
             }
+            // As long as the longest analyses, so that it begins first.
+            self.timeline.rank(tables);
             work();
         });
     }
@@ -175,6 +180,7 @@ impl JobAnalyses {
                 }),
             }
         }
+        findings.timeline = self.timeline.finish(findings.get::<Communication>().map(|found| &found.waiting));
         findings
     }
 }

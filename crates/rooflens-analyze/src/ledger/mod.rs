@@ -166,6 +166,16 @@ impl Line {
     }
 }
 
+/// The line of a moment of the host: an operator of a class, or the host's own code between operators.
+pub(crate) fn host_line(class: KernelClass, is_gap: bool) -> Line {
+    match class {
+        _ if is_gap => Line::CpuBound,
+        KernelClass::Communication => Line::Communication,
+        class if is_needed(class) => Line::Kernels,
+        _ => Line::Unneeded,
+    }
+}
+
 /// The line of an activity, without a lower bound.
 pub(crate) fn line_of(role: Role, class: KernelClass) -> Line {
     match role {

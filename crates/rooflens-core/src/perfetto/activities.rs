@@ -10,11 +10,17 @@ use rooflens_schema::{Opt, RankTables};
 use super::analysis::{STREAMS, color};
 use super::lanes::{Lanes, named};
 use super::rank::{View, layer, span};
-use super::{Arg, Slice, Track, Writer};
+use super::{Arg, FirstActivities, Slice, Track, Writer};
 
 impl View<'_> {
     /// Writes the streams of a device; answers the first number behind its tracks.
-    pub fn streams<W: Write>(&self, writer: &mut Writer<W>, pid: u64, rows: Range<usize>) -> io::Result<i64> {
+    pub fn streams<W: Write>(
+        &self,
+        writer: &mut Writer<W>,
+        pid: u64,
+        rows: Range<usize>,
+        firsts: &mut FirstActivities,
+    ) -> io::Result<i64> {
         let kernels = &self.tables.kernels;
         let mut collectives = ByKernel::new(&self.tables.collectives);
         let mut tid = STREAMS;
@@ -30,6 +36,13 @@ impl View<'_> {
                 let track = Track { pid, tid: tid + place.lane as i64 };
                 if place.is_new {
                     writer.name(track, &named(&format!("stream {}", same[0]), place.lane))?;
+                }
+                // Viewers bind arrows to slices that last.
+                if let Some(launch) = kernels.corr_id[row].get().filter(|_| span.0 < span.1) {
+                    let first = firsts.entry(launch).or_insert((track, span.0));
+                    if span.0 < first.1 {
+                        *first = (track, span.0);
+                    }
                 }
                 let collective = collectives.take(self.tables, row);
                 self.activity(writer, track, row, span, collective.as_ref())?;

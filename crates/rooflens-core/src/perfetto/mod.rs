@@ -56,6 +56,9 @@ struct Slice<'a> {
     color: Option<&'static str>,
 }
 
+/// Where the first activity of each launch is, by correlation id: its track and start.
+type FirstActivities = HashMap<i64, (Track, i64)>;
+
 /// Least times: by phase and class, the share of the class' time.
 pub type FloorShares = HashMap<(String, String), f64>;
 
@@ -78,6 +81,7 @@ pub struct Writer<W: Write> {
     out: W,
     is_first: bool,
     processes: u64,
+    arrows: u64,
     head: Head,
     /// Whether the rank at hand was recorded in whole microseconds: a reader tells that by times without a fraction.
     microseconds: bool,
@@ -87,7 +91,14 @@ impl<W: Write> Writer<W> {
     /// Begins a trace.
     pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-        Ok(Writer { out, is_first: true, processes: 0, head: Head::default(), microseconds: false })
+        Ok(Writer {
+            out,
+            is_first: true,
+            processes: 0,
+            arrows: 0,
+            head: Head::default(),
+            microseconds: false,
+        })
     }
 
     /// Adds a rank.
@@ -154,6 +165,18 @@ impl<W: Write> Writer<W> {
         self.time("ts", at)?;
         self.out.write_all(b",\"s\":\"t\"")?;
         self.args(args)
+    }
+
+    /// An arrow from a launching call to what it launched; each starts within a slice of its track.
+    fn arrow(&mut self, from: (Track, i64), to: (Track, i64)) -> io::Result<()> {
+        self.arrows += 1;
+        for (kind, (track, at)) in [("s", from), ("f", to)] {
+            self.begin(kind, Some("ac2g"), "ac2g", track)?;
+            self.time("ts", at)?;
+            let end = if kind == "f" { ",\"bp\":\"e\"" } else { "" };
+            write!(self.out, ",\"id\":{}{end}}}", self.arrows)?;
+        }
+        Ok(())
     }
 
     fn counter(&mut self, pid: u64, name: &str, at: i64, value: i64) -> io::Result<()> {

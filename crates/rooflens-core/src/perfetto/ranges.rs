@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use super::lanes::{Lanes, Place, named};
 use super::rank::{View, layer, span};
-use super::{Arg, Args, Slice, Track, Writer};
+use super::{Arg, Args, FirstActivities, Slice, Track, Writer};
 
 /// Where a range comes from. Of equal ranges the outer stands first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +35,8 @@ pub(super) struct Ranges<'a> {
     /// The process of each lane.
     host_pids: Vec<u64>,
     threads: HashMap<i64, Lanes>,
+    /// What calls launched first: arrows lead there.
+    pub launched: FirstActivities,
     devices: HashMap<i32, Device>,
 }
 
@@ -63,6 +65,7 @@ impl<'a> Ranges<'a> {
             json: json(tables),
             host_pids: Vec::new(),
             threads: HashMap::new(),
+            launched: FirstActivities::new(),
             devices: HashMap::new(),
         }
     }
@@ -164,7 +167,7 @@ impl View<'_> {
         let phases = &self.tables.phases;
         let (name, tid) = (phases.name_id[row], phases.tid[row].get().unwrap_or(0));
         let Some(device) = phases.device[row].get() else {
-            return self.on_thread(writer, ranges, tid, ("user_annotation", name), span, &[]);
+            return self.on_thread(writer, ranges, tid, ("user_annotation", name), span, &[]).map(drop);
         };
         let name = self.text(name);
         let track = ranges.stream(writer, (device, tid), span)?;
@@ -181,7 +184,7 @@ impl View<'_> {
     ) -> io::Result<()> {
         let frames = &self.tables.frames;
         let what = ("python_function", frames.name_id[row]);
-        self.on_thread(writer, ranges, frames.tid[row], what, span, &[])
+        self.on_thread(writer, ranges, frames.tid[row], what, span, &[]).map(drop)
     }
 
     fn op<W: Write>(
@@ -204,7 +207,7 @@ impl View<'_> {
             ("Input Dims", inputs(ops.shapes_id[row])),
             ("Input type", inputs(ops.dtypes_id[row])),
         ];
-        self.on_thread(writer, ranges, ops.tid[row], ("cpu_op", ops.name_id[row]), span, &args)
+        self.on_thread(writer, ranges, ops.tid[row], ("cpu_op", ops.name_id[row]), span, &args).map(drop)
     }
 
     fn call<W: Write>(
@@ -221,10 +224,18 @@ impl View<'_> {
             ("External id", api.ext_id[row].get().map(Arg::Whole)),
             ("kernel", api.kernel_id[row].get().map(|id| Arg::Text(self.text(id)))),
         ];
-        self.on_thread(writer, ranges, api.tid[row], (category, api.name_id[row]), span, &args)
+        let track =
+            self.on_thread(writer, ranges, api.tid[row], (category, api.name_id[row]), span, &args)?;
+        // A clock that lets an activity begin before its launch has no arrow to show. Of calls within calls that
+        // have the same id the outer one has it.
+        let launched = api.corr_id[row].get().filter(|_| span.0 < span.1);
+        match launched.and_then(|id| ranges.launched.remove(&id)).filter(|first| first.1 >= span.0) {
+            Some(first) => writer.arrow((track, span.0), first),
+            None => Ok(()),
+        }
     }
 
-    /// Writes a slice of a host thread: its category and name.
+    /// Writes a slice of a host thread, with its category and name; answers the track.
     fn on_thread<W: Write>(
         &self,
         writer: &mut Writer<W>,
@@ -233,9 +244,10 @@ impl View<'_> {
         (category, name): (&'static str, NameId),
         span: (i64, i64),
         args: &Args,
-    ) -> io::Result<()> {
+    ) -> io::Result<Track> {
         let track = ranges.thread(writer, tid, span)?;
-        writer.slice(&Slice { track, category, name: self.text(name), span, color: None }, args)
+        writer.slice(&Slice { track, category, name: self.text(name), span, color: None }, args)?;
+        Ok(track)
     }
 
     /// Events of the allocator.

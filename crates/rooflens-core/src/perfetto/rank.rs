@@ -35,7 +35,7 @@ pub(super) fn write<W: Write>(
         view.ledger(writer, pid, &pieces[begin..end])?;
         view.phases(writer, pid, &pieces[begin..end])?;
         view.layers(writer, pid, &pieces[begin..end])?;
-        let free = view.streams(writer, pid, rows.clone())?;
+        let free = view.streams(writer, pid, rows.clone(), &mut ranges.launched)?;
         view.counters(writer, pid, rows)?;
         ranges.device(same[0], pid, free);
     }

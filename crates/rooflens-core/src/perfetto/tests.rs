@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rooflens_schema::RankTables;
-use rooflens_schema::tables::{ActivityKind, KernelRow, OpRow};
+use rooflens_schema::tables::{ActivityKind, ApiKind, ApiRow, KernelRow, OpRow};
+use rooflens_schema::{Opt, RankTables};
 use serde_json::Value;
 
 use super::{FloorShares, Writer};
@@ -85,4 +85,38 @@ fn times_keep_their_nanoseconds() {
     for time in ["\"ts\":0.000,", "\"ts\":0.007,", "\"ts\":1234567890123.456,", "\"ts\":-1.500,"] {
         assert!(text.contains(time), "{time} in {text}");
     }
+}
+
+#[test]
+fn arrows_lead_from_launches_to_what_they_launched() {
+    let mut tables = RankTables::default();
+    let name = tables.names.add("launch");
+    // The second launch is a graph of two kernels; the third has a clock that cannot be.
+    for (corr, ts) in [(1, 10), (2, 30), (3, 900)] {
+        tables.api.push(ApiRow {
+            tid: 5,
+            pid: Opt::NONE,
+            ts_ns: ts,
+            dur_ns: 4,
+            name_id: name,
+            kind: ApiKind::Launch,
+            corr_id: Opt::some(corr),
+            ext_id: Opt::NONE,
+            op_id: Opt::NONE,
+            kernel_id: Opt::NONE,
+        });
+    }
+    for (corr, ts) in [(1, 20), (2, 50), (2, 60), (3, 100)] {
+        let mut kernel = KernelRow::new(0, 7, ts, 5, name, ActivityKind::Kernel);
+        kernel.corr_id = Opt::some(corr);
+        tables.kernels.push(kernel);
+    }
+    rooflens_analyze::facts::derive(&mut tables);
+    let events = exported(&tables);
+    let ends = |kind: &str| -> Vec<(i64, i64)> {
+        let of = events.iter().filter(|event| event["ph"] == kind);
+        of.map(|event| (event["id"].as_i64().unwrap(), ns(&event["ts"]))).collect()
+    };
+    assert_eq!(ends("s"), [(1, 10), (2, 30)]);
+    assert_eq!(ends("f"), [(1, 20), (2, 50)]);
 }

@@ -31,6 +31,7 @@ mod trace;
 mod verdict;
 
 use rooflens_analyze::Findings;
+use rooflens_analyze::ledger::Line;
 use rooflens_schema::tables::GapCause;
 
 use crate::block::{Block, Tone};
@@ -128,6 +129,11 @@ fn device_label(rank: i32, device: i32, one_rank: bool) -> String {
     if one_rank { device } else { format!("rank {rank} {device}") }
 }
 
+/// What stands for a line of the ledger.
+pub(crate) fn line_tone(line: Line) -> Tone {
+    ledger::tone(line)
+}
+
 /// What stands for idle time of a cause.
 fn gap_tone(cause: GapCause) -> Tone {
     match cause {
@@ -143,7 +149,7 @@ fn gap_tone(cause: GapCause) -> Tone {
 }
 
 /// `launch bound` for `launch_bound`.
-fn words(word: &str) -> String {
+pub(crate) fn words(word: &str) -> String {
     word.replace('_', " ")
 }
 

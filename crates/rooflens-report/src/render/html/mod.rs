@@ -3,6 +3,7 @@
 mod axis;
 mod svg;
 mod table;
+mod timeline;
 
 use rooflens_analyze::Findings;
 
@@ -12,6 +13,7 @@ use crate::format;
 use crate::render::{Part, filled, with_more};
 use crate::sections::{self, Detail};
 use crate::text;
+use timeline::PlaceIndex;
 
 /// Rows of a table; the rest is in Markdown and JSON.
 const ROWS: usize = 500;
@@ -34,40 +36,65 @@ const FOOTER: &str = "Times are wall time by the trace's clock; a dash is a numb
 pub fn document(findings: &Findings, title: &str, extras: Extras<'_>) -> String {
     let top = extras.top.map(|rows| rows.min(ROWS));
     let sections = filled(sections::ALL, findings, Detail::Page { rows: ROWS }, top);
-    parts(title, &with_more(sections, extras.more), FOOTER)
+    let sections = with_more(sections, extras.more);
+    let Some(drawn) = &findings.timeline else { return parts(title, &sections, FOOTER) };
+    let places = PlaceIndex::new(drawn);
+    // Behind what says in a sentence where the time went.
+    let behind = sections.iter().position(|part| part.name == "verdict").map_or(0, |at| at + 1);
+    let (before, after) = sections.split_at(behind);
+    let draw = |parts: &[Part]| parts.iter().map(|part| draw_part(part, Some(&places))).collect::<String>();
+    let links = [&*links(before), "<a href=\"#timeline\">Timeline</a>", &*links(after)].concat();
+    let body = [draw(before), timeline::section(findings, drawn), draw(after)].concat();
+    shell_with(title, &links, &body, FOOTER, "", &[(timeline::STYLE, timeline::SCRIPT)])
 }
 
 /// Parts as a whole file.
 pub fn parts(title: &str, sections: &[Part], footer: &'static str) -> String {
-    let links: String = sections
-        .iter()
-        .map(|part| format!("<a href=\"#{}\">{}</a>", part.name, escape(part.title)))
-        .collect();
-    let body: String = sections.iter().map(draw_part).collect();
-    shell(title, &links, &body, footer, "")
+    let body: String = sections.iter().map(|part| draw_part(part, None)).collect();
+    shell(title, &links(sections), &body, footer, "")
+}
+
+/// The list of sections.
+fn links(sections: &[Part]) -> String {
+    let link = |part: &Part| format!("<a href=\"#{}\">{}</a>", part.name, escape(part.title));
+    sections.iter().map(link).collect()
 }
 
 /// The file around what is shown: `title` is text, the others are HTML; `allowed` is what may be loaded
 /// beyond nothing.
 pub fn shell(title: &str, links: &str, body: &str, footer: &'static str, allowed: &'static str) -> String {
+    shell_with(title, links, body, footer, allowed, &[])
+}
+
+/// The same, with styles and scripts of what only some pages have.
+fn shell_with(
+    title: &str,
+    links: &str,
+    body: &str,
+    footer: &'static str,
+    allowed: &'static str,
+    more: &[(&str, &str)],
+) -> String {
     let title = escape(title);
+    let styles: String = more.iter().map(|(style, _)| *style).collect();
+    let scripts: String = more.iter().map(|(_, script)| format!("<script>\n{script}</script>\n")).collect();
     let version = env!("CARGO_PKG_VERSION");
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}{allowed}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n\
+         <title>{title}</title>\n<style>\n{STYLE}{styles}</style>\n\
          <script>document.documentElement.className = \"js\";</script>\n</head>\n<body>\n\
          <nav aria-label=\"Sections\"><b>Rooflens</b>{links}</nav>\n\
          <main>\n<p class=\"title\">{title}</p>\n{body}\
          <footer>Rooflens {version}, schema {schema}. {footer}</footer>\n</main>\n\
-         <div id=\"tip\" role=\"status\" hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+         <div id=\"tip\" role=\"status\" hidden></div>\n<script>\n{SCRIPT}</script>\n{scripts}</body>\n</html>\n",
         schema = rooflens_schema::SCHEMA_VERSION,
     )
 }
 
-fn draw_part(part: &Part) -> String {
+fn draw_part(part: &Part, places: Option<&PlaceIndex<'_>>) -> String {
     let Part { name, title, blocks } = part;
     let mut out = format!("<section id=\"{name}\" aria-labelledby=\"{name}-title\">\n");
     let hidden = if matches!(blocks.first(), Some(Block::Lead(_))) { " class=\"hidden\"" } else { "" };
@@ -78,7 +105,7 @@ fn draw_part(part: &Part) -> String {
         if let Some(heading) = heading {
             out.push_str(&format!("<h3>{}</h3>\n", escape(heading)));
         }
-        out.push_str(&draw(block, size));
+        out.push_str(&draw(block, size, places));
         out.push_str("</div>\n");
     }
     out.push_str("</div>\n</section>\n");
@@ -122,7 +149,7 @@ fn is_small(block: &Block) -> bool {
     }
 }
 
-fn draw(block: &Block, size: Size) -> String {
+fn draw(block: &Block, size: Size, places: Option<&PlaceIndex<'_>>) -> String {
     match block {
         Block::Lead(sentence) => format!("<p class=\"lead\">{}</p>\n", prose(sentence)),
         Block::Heading(heading) => format!("<h3>{}</h3>\n", escape(heading)),
@@ -144,13 +171,13 @@ fn draw(block: &Block, size: Size) -> String {
             };
             format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(fact).collect::<String>())
         }
-        Block::Table(table) => table::draw(table),
+        Block::Table(table) => table::draw(table, places),
         Block::Stack(stack) => draw_stack(stack),
         Block::Chart(chart) => draw_chart(chart, size),
         Block::Remarks(remarks) => draw_remarks(remarks),
         Block::Drawing(drawing) => format!("<figure class=\"drawing\">{}</figure>\n", drawing.svg),
         Block::Folded { title, blocks } => {
-            let inside: String = blocks.iter().map(|block| draw(block, size)).collect();
+            let inside: String = blocks.iter().map(|block| draw(block, size, places)).collect();
             format!("<details><summary>{}</summary>\n{inside}</details>\n", prose(title))
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::block::{Cell, Level, Row, Table, TableColumn, Tone};
 use crate::format;
+use crate::render::html::timeline::PlaceIndex;
 use crate::render::html::{FEW_COLUMNS, escape, title_attribute};
 use crate::render::url_path;
 use crate::text;
@@ -15,11 +16,13 @@ const NAME: usize = 72;
 const SENTENCE: usize = 40;
 
 /// A table with what it takes to sort, filter and unfold it.
-pub fn draw(table: &Table) -> String {
+pub fn draw(table: &Table, places: Option<&PlaceIndex<'_>>) -> String {
     let shown = table.shown(Level::Page);
     let many = table.rows.len() >= MANY;
     let head: String = shown.iter().map(|index| header(&table.columns[*index])).collect();
-    let body: String = table.rows.iter().map(|found| body(table, found, &shown)).collect();
+    let place = places.and_then(|places| places.of_table(table));
+    let place = |row: &Row| place.as_ref().and_then(|place| place(row));
+    let body: String = table.rows.iter().map(|row| body(table, row, &shown, place(row))).collect();
     let tools = if many { "<div class=\"tools\"></div>" } else { "" };
     let opens = table.rows.iter().any(|row| !more(row, &shown).is_empty());
     let classes = [(many, " short"), (opens, " openable"), (shown.len() <= FEW_COLUMNS, " few")];
@@ -48,7 +51,7 @@ fn header(column: &TableColumn) -> String {
     format!("<th scope=\"col\"{class}{}>{}</th>", title_attribute(&column.help), escape(&column.title))
 }
 
-fn body(table: &Table, row: &Row, shown: &[usize]) -> String {
+fn body(table: &Table, row: &Row, shown: &[usize], place: Option<String>) -> String {
     let more = more(row, shown);
     let cells: String = shown
         .iter()
@@ -57,7 +60,8 @@ fn body(table: &Table, row: &Row, shown: &[usize]) -> String {
             cell(&table.columns[*index], &row.cells[*index], row.tone, place == 0 && !more.is_empty())
         })
         .collect();
-    format!("<tbody><tr>{cells}</tr>{more}</tbody>\n")
+    let place = place.map(|place| format!(" data-place=\"{}\"", escape(&place))).unwrap_or_default();
+    format!("<tbody{place}><tr>{cells}</tr>{more}</tbody>\n")
 }
 
 /// What a row opens to: its full name and its parts.

@@ -1,0 +1,38 @@
+//! The timeline of steps: what the script draws them from, a picture of the median step for readers without it, and
+//! which rows of tables have a place in it.
+
+mod data;
+mod picture;
+mod places;
+
+pub use places::PlaceIndex;
+
+use rooflens_analyze::Findings;
+use rooflens_analyze::timeline::DrawnTimeline;
+
+use super::escape;
+use crate::format;
+
+pub const STYLE: &str = include_str!("timeline.css");
+pub const SCRIPT: &str = include_str!("timeline.js");
+
+/// The section, and the data block that its script reads.
+pub fn section(findings: &Findings, timeline: &DrawnTimeline) -> String {
+    let data = data::json(findings, timeline);
+    let what = if timeline.is_host { "host" } else { "device" };
+    let left_out = match timeline.steps_left_out {
+        0 => String::new(),
+        more => format!(" {} more steps are not listed.", format::count(more as i64)),
+    };
+    let about = format!(
+        "Steps on the {what}'s timeline, each from its first activity to the end of its last, with the gaps that its \
+         activities end.{left_out}"
+    );
+    let still = picture::median_step(timeline).unwrap_or_default();
+    format!(
+        "<section id=\"timeline\" aria-labelledby=\"timeline-title\">\n<h2 id=\"timeline-title\">Timeline</h2>\n\
+         <div id=\"timeline-view\"></div>\n{still}<p class=\"aside\">{}</p>\n\
+         <script type=\"application/json\" id=\"timeline-data\">{data}</script>\n</section>\n",
+        escape(&about)
+    )
+}

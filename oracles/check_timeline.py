@@ -1,0 +1,222 @@
+"""The timeline of the page, in a real browser: rows lead to the right nanosecond and back, and it is quick.
+
+    python3 oracles/check_timeline.py --rooflens target/release/rooflens [--large TRACE] [--pictures DIR]
+
+Rows of kernels are clicked with a mouse, and what the timeline then shows is held against the trace's own JSON; a
+planted slow layer is found by clicks alone. `--large` judges times: loading, frames while moving, filtering.
+"""
+
+import json
+import random
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import kineto_truth
+import slow_layer
+from rooflens_cli import REPOSITORY, arguments, existing, run
+
+sys.path.insert(0, str(REPOSITORY / ".ci"))
+from page import Browser, complaints  # noqa: E402
+
+DATA_LIMIT = 2_000_000
+ROWS = 10
+CLICKS = 10
+SELECTED = "JSON.stringify(rooflensTimeline.selected())"
+# Moves the view for a second and a half and counts frames; the longest counts too.
+FRAMES = """new Promise((done) => {
+  const times = []; const begin = performance.now();
+  const frame = (now) => {
+    times.push(now);
+    rooflensTimeline.span.from += rooflensTimeline.span.length * 0.01;
+    rooflensTimeline.redraw();
+    if (now - begin < 1500) requestAnimationFrame(frame);
+    else done(JSON.stringify({frames: times.length - 1, ms: times.at(-1) - times[0]}));
+  };
+  requestAnimationFrame(frame);
+})"""
+FILTER = """(() => {
+  const input = document.querySelector('#kernels .tools input, #operators .tools input');
+  if (!input) return 'null';
+  const begin = performance.now();
+  input.value = 'gemm'; input.dispatchEvent(new Event('input'));
+  document.body.getBoundingClientRect();
+  const took = performance.now() - begin;
+  input.value = ''; input.dispatchEvent(new Event('input'));
+  return JSON.stringify(took);
+})()"""
+
+
+class Page:
+    """A page that is open in the browser."""
+
+    def __init__(self, browser: Browser, path: Path, width: int = 1400):
+        self.browser, self.clicks = browser, 0
+        begin = time.monotonic()
+        self.seen = browser.open(path.as_uri(), width, 1000, "light")
+        self.load_s = time.monotonic() - begin
+        # A page that still scrolls is clicked at the wrong place.
+        still = [{"name": "prefers-color-scheme", "value": "light"}, {"name": "prefers-reduced-motion", "value": "reduce"}]
+        browser.call("Emulation.setEmulatedMedia", features=still)
+
+    def value(self, expression: str):
+        answer = self.browser.call("Runtime.evaluate", expression=expression, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(answer["exceptionDetails"])
+        return answer["result"].get("value")
+
+    def json(self, expression: str):
+        return json.loads(self.value(expression))
+
+    def click(self, element: str, x: float = 0.5):
+        """A click of the mouse on what an expression of JavaScript finds, `x` of its width from the left."""
+        self.clicks += 1
+        self.value(f"{element}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+        box = self.json(f"JSON.stringify({element}.getBoundingClientRect())")
+        at = {"x": box["x"] + box["width"] * x, "y": box["y"] + box["height"] / 2}
+        for kind in ("mousePressed", "mouseReleased"):
+            self.browser.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
+
+    def complaints(self) -> list[str]:
+        events = [m for m in self.browser.events if m.get("sessionId") == self.browser.session]
+        return [text for event in events for text in complaints(event)]
+
+
+def analyzed(binary, trace: Path, folder: Path, *options) -> Path:
+    done = run(binary, "analyze", trace, "-o", folder, "--quiet", *options)
+    if done.code:
+        raise RuntimeError(f"{trace.name}: {done.stderr}")
+    return folder / "report" / "index.html"
+
+
+def data_bytes(page: Path) -> int:
+    found = re.search(r'id="timeline-data">(.*?)</script>', page.read_text(), re.S)
+    return len(found.group(1).encode()) if found else 0
+
+
+def longest_calls(traces) -> dict[str, tuple[int, int]]:
+    """The longest activity of each name: the first of equal ones. Times count from the first event of all."""
+    first = min(trace.base_ns + trace.first_ns for trace in traces)
+    found: dict[str, tuple[int, int]] = {}
+    for trace in traces:
+        for one in trace.activities:
+            start = one.start_ns + trace.base_ns - first
+            known = found.get(one.name)
+            if known is None or (one.dur_ns, -start) > (known[1], -known[0]):
+                found[one.name] = (start, one.dur_ns)
+    return found
+
+
+def rows_and_back(page: Path, browser: Browser, trace: Path, draw: random.Random) -> list[str]:
+    """Clicks rows of kernels: the timeline must select their longest call, and lead back to the same row."""
+    wrong = []
+    opened = Page(browser, page)
+    if (size := data_bytes(page)) > DATA_LIMIT or size == 0:
+        wrong.append(f"{size:,} bytes of data")
+    wrong += [f"asks for {url[:60]}" for url in opened.seen["asked"] if url != page.as_uri()]
+    truth = longest_calls([kineto_truth.load(trace)])
+    names = opened.json("""JSON.stringify([...document.querySelectorAll('#kernels tbody[data-place^="kernel "]')]
+      .map((body) => body.dataset.place))""")
+    if not names:
+        return [*wrong, "no row of a kernel has a place"]
+    for place in draw.sample(names, min(ROWS, len(names))):
+        body = f"document.querySelector('#kernels tbody[data-place=\"{place}\"]')"
+        opened.value(f"{body}.closest('table').classList.remove('short')")
+        opened.click(f"{body}.querySelector('.tl-go')")
+        selected = opened.json(SELECTED)
+        if selected is None:
+            wrong.append(f"{place}: nothing is selected")
+            continue
+        name = selected["name"]
+        head, _, tail = name.partition("…")
+        fits = [of for of in truth if of == name or ("…" in name and of.startswith(head) and of.endswith(tail))]
+        there = (int(selected["start_ns"]), selected["dur_ns"])
+        if not any(truth[of] == there for of in fits):
+            wrong.append(f"{name[:60]}: at {there}, in the trace at {[truth[of] for of in fits][:3]}")
+        opened.click("document.querySelector('.tl-ways button')")
+        back = opened.value("document.querySelector('tbody.found')?.dataset.place")
+        if back != place:
+            wrong.append(f"{place} leads back to {back}")
+    return wrong + opened.complaints()
+
+
+def slow_layer_is_found(binary, browser: Browser, folder: Path, draw: random.Random) -> list[str]:
+    step, layer = draw.randrange(slow_layer.STEPS), draw.randrange(slow_layer.LAYERS)
+    trace = folder / "slow.json"
+    slow_layer.make(trace, step, layer, draw.randrange(1000))
+    page = Page(browser, analyzed(binary, trace, folder / "slow"))
+    page.click("document.querySelector('.tl-steps')", (step + 0.5) / slow_layer.STEPS)
+    sentence = page.value("document.querySelector('.tl-sentence').textContent")
+    found = page.value("document.querySelector('.tl-difference .tl-find').textContent")
+    page.click("document.querySelector('.tl-difference .tl-find')")
+    selected = page.json(SELECTED)
+    wrong = []
+    if f"step {step} " not in sentence:
+        wrong.append(f"step {step} was clicked, the page says {sentence!r}")
+    if found != f"layer {layer}":
+        wrong.append(f"layer {layer} of step {step} is slow, the page says {found!r}")
+    if not selected or selected["kind"] != "layers":
+        wrong.append(f"the layer is not shown: {selected}")
+    if page.clicks >= CLICKS:
+        wrong.append(f"{page.clicks} clicks")
+    return wrong + page.complaints()
+
+
+def quick(binary, browser: Browser, trace: Path, folder: Path, pictures: Path | None) -> list[str]:
+    path = analyzed(binary, trace, folder / "large")
+    page = Page(browser, path)
+    moved = page.json(FRAMES)
+    rate = 1000 * moved["frames"] / moved["ms"]
+    filtered = page.json(FILTER)
+    size, data = path.stat().st_size, data_bytes(path)
+    print(f"     {trace.name}: page {size / 1e6:.2f} MB, data {data / 1e6:.2f} MB, loaded in {page.load_s:.2f} s, "
+          f"{rate:.0f} frames/s, filter {filtered:.1f} ms")  # fmt: skip
+    if pictures:
+        pictures.mkdir(parents=True, exist_ok=True)
+        (pictures / "large.png").write_bytes(browser.picture())
+    wrong = [f"{data:,} bytes of data"] if data > DATA_LIMIT else []
+    wrong += [f"loads in {page.load_s:.2f} s"] if page.load_s > 2 else []
+    wrong += [f"{rate:.0f} frames/s"] if rate < 30 else []
+    wrong += [f"filter takes {filtered:.0f} ms"] if filtered and filtered > 100 else []
+    return wrong + page.complaints()
+
+
+def main() -> int:
+    parser = arguments(__doc__.split("\n")[0])
+    parser.add_argument("--large", type=existing, metavar="TRACE", help="judge times on this trace")
+    parser.add_argument("--pictures", type=Path, metavar="DIR")
+    parser.add_argument("--seed", type=int, default=18)
+    options = parser.parse_args()
+    draw = random.Random(options.seed)
+    inference = options.corpus / "kineto/tracelens"
+    traces = [inference / "b200/eager_trace.json.gz", *sorted((inference / "inference").glob("*/*.json.gz"))[:3]]
+    failed = 0
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        browser = Browser(folder / "profile")
+        checks = [
+            (f"rows lead to their place and back: {trace.parent.name}",
+             lambda trace=trace, at=at: rows_and_back(analyzed(options.rooflens, trace, folder / f"run{at}"), browser, trace, draw))
+            for at, trace in enumerate(traces)
+        ]  # fmt: skip
+        checks.append(("a slow layer is found by clicks",
+                       lambda: slow_layer_is_found(options.rooflens, browser, folder, draw)))  # fmt: skip
+        if options.large:
+            checks.append(("a large trace is quick",
+                           lambda: quick(options.rooflens, browser, options.large, folder, options.pictures)))  # fmt: skip
+        try:
+            for title, check in checks:
+                wrong = check()
+                failed += bool(wrong)
+                print("FAIL" if wrong else "ok  ", title)
+                for line in wrong:
+                    print(f"       {line}")
+        finally:
+            browser.close()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
