@@ -16,6 +16,7 @@
 //! * [`advice`]: what to change, and a changed model beside the one that ran.
 //! * [`compare`]: two runs side by side; [`trend`]: a number over many runs.
 //! * [`mod@bench`]: a load test, or several levels of one.
+//! * [`charts`]: what charts show, as data; pages make them living ones.
 //! * [`figure`]: line, roofline and bar charts, each one SVG file.
 //!
 //! ```
@@ -31,6 +32,7 @@ pub mod advice;
 pub mod bench;
 pub mod block;
 pub mod by_range;
+pub mod charts;
 pub mod compare;
 pub mod cost;
 pub mod figure;
@@ -105,6 +107,8 @@ pub struct Extras<'a> {
     pub more: &'a [Part],
     /// Rows of the tables of kernels and operators, in the report and on the page.
     pub top: Option<usize>,
+    /// What was sampled while a run went on, for charts.
+    pub sampled: Option<&'a rooflens_analyze::sampled::Sampled>,
 }
 
 /// A page of the findings in GitHub-flavoured Markdown.

@@ -1,6 +1,7 @@
 //! One HTML file that asks nothing of the network: styles, script and charts are inside.
 
 mod axis;
+mod living;
 mod svg;
 mod table;
 
@@ -8,8 +9,9 @@ use rooflens_analyze::Findings;
 
 use crate::Extras;
 use crate::block::{Block, Cell, Chart, Fact, Level, Mark, Remark, Series, Stack, Tone};
+use crate::charts::{self, ChartData, ChartInputs};
 use crate::format;
-use crate::render::{Part, filled, with_more};
+use crate::render::{LAST, Part, filled, with_more};
 use crate::sections::{self, Detail};
 use crate::text;
 
@@ -34,16 +36,30 @@ const FOOTER: &str = "Times are wall time by the trace's clock; a dash is a numb
 pub fn document(findings: &Findings, title: &str, extras: Extras<'_>) -> String {
     let top = extras.top.map(|rows| rows.min(ROWS));
     let sections = filled(sections::ALL, findings, Detail::Page { rows: ROWS }, top);
-    parts(title, &with_more(sections, extras.more), FOOTER)
+    let mut sections = with_more(sections, extras.more);
+    let inputs = ChartInputs { findings, sampled: extras.sampled, levels: &[] };
+    let (charts, missing) = charts::all(&inputs);
+    let end = sections.iter().position(|part| LAST.contains(&part.name)).unwrap_or(sections.len());
+    living::add_parts(&mut sections, &charts, end);
+    if let Some(part) = sections.iter_mut().find(|part| part.name == "missing") {
+        part.blocks.extend(living::reasons(&missing));
+    }
+    charted(title, &sections, &charts, FOOTER)
 }
 
 /// Parts as a whole file.
 pub fn parts(title: &str, sections: &[Part], footer: &'static str) -> String {
+    charted(title, sections, &[], footer)
+}
+
+/// Parts as a whole file, with living charts at the head of their sections.
+pub fn charted(title: &str, sections: &[Part], charts: &[ChartData], footer: &'static str) -> String {
     let links: String = sections
         .iter()
         .map(|part| format!("<a href=\"#{}\">{}</a>", part.name, escape(part.title)))
         .collect();
-    let body: String = sections.iter().map(draw_part).collect();
+    let mut body: String = sections.iter().map(|part| draw_part(part, charts)).collect();
+    body.push_str(&living::scripts(charts));
     shell(title, &links, &body, footer, "")
 }
 
@@ -67,12 +83,15 @@ pub fn shell(title: &str, links: &str, body: &str, footer: &'static str, allowed
     )
 }
 
-fn draw_part(part: &Part) -> String {
+fn draw_part(part: &Part, charts: &[ChartData]) -> String {
     let Part { name, title, blocks } = part;
+    let (figures, rest) = living::figures(part, charts);
+    let rest = pictures_first(&rest);
     let mut out = format!("<section id=\"{name}\" aria-labelledby=\"{name}-title\">\n");
     let hidden = if matches!(blocks.first(), Some(Block::Lead(_))) { " class=\"hidden\"" } else { "" };
     out.push_str(&format!("<h2 id=\"{name}-title\"{hidden}>{}</h2>\n<div class=\"items\">\n", escape(title)));
-    for (heading, block, size) in sized(blocks) {
+    out.push_str(&figures);
+    for (heading, block, size) in sized(&rest) {
         let class = if size == Size::Half { "half" } else { "wide" };
         out.push_str(&format!("<div class=\"{class}\">\n"));
         if let Some(heading) = heading {
@@ -85,6 +104,20 @@ fn draw_part(part: &Part) -> String {
     out
 }
 
+/// The blocks below each heading, pictures before words: one looks first and reads then.
+fn pictures_first<'a>(blocks: &[&'a Block]) -> Vec<&'a Block> {
+    let order = |block: &&Block| match block {
+        Block::Heading(_) | Block::Lead(_) => 0,
+        Block::Stack(_) | Block::Chart(_) | Block::Drawing(_) => 1,
+        _ => 2,
+    };
+    let mut blocks = blocks.to_vec();
+    blocks
+        .chunk_by_mut(|_, next| !matches!(next, Block::Heading(_)))
+        .for_each(|below| below.sort_by_key(order));
+    blocks
+}
+
 /// How much of the page's width a block takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Size {
@@ -93,16 +126,16 @@ enum Size {
 }
 
 /// Each block with the heading above it, small ones side by side.
-fn sized(blocks: &[Block]) -> Vec<(Option<&str>, &Block, Size)> {
+fn sized<'a>(blocks: &[&'a Block]) -> Vec<(Option<&'a str>, &'a Block, Size)> {
     let mut items: Vec<(Option<&str>, &Block, Size)> = vec![];
     let mut heading = None;
     let mut paired = false;
-    for (index, block) in blocks.iter().enumerate() {
+    for (index, block) in blocks.iter().copied().enumerate() {
         if let Block::Heading(text) = block {
             heading = Some(text.as_str());
             continue;
         }
-        let follower = blocks[index + 1..].iter().find(|block| !matches!(block, Block::Heading(_)));
+        let follower = blocks[index + 1..].iter().copied().find(|block| !matches!(block, Block::Heading(_)));
         let small = is_small(block);
         let alone = !paired && !follower.is_some_and(is_small);
         let wide = !small || alone;
