@@ -131,6 +131,16 @@ pub fn html_with(findings: &Findings, title: &str, extras: Extras<'_>) -> String
     render::html::document(findings, title, extras)
 }
 
+/// The library of living charts, for servers that send scripts as files of their own.
+pub fn chart_library() -> &'static str {
+    render::html::living::LIBRARY
+}
+
+/// The script that draws living charts with it, below their data.
+pub fn chart_script() -> String {
+    render::html::living::script()
+}
+
 /// A table that can be had as CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CsvTable {

@@ -7,7 +7,7 @@ use crate::render::Part;
 use crate::render::html::{Size, draw, escape, prose};
 
 /// Apache ECharts, built as `vendor/echarts/build` says.
-const LIBRARY: &str = include_str!("../../../vendor/echarts/echarts.min.js");
+pub const LIBRARY: &str = include_str!("../../../vendor/echarts/echarts.min.js");
 
 /// Our own scripts, in order: one function around them all.
 const SCRIPTS: &[&str] = &[
@@ -86,13 +86,18 @@ pub(super) fn scripts(charts: &[ChartData]) -> String {
         return String::new();
     }
     let data = serde_json::to_string(charts).unwrap_or_else(|_| "[]".to_owned());
-    let own = SCRIPTS.concat();
+    let own = script();
     format!(
         "<script type=\"application/json\" id=\"charts-data\">{}</script>\n\
          <script id=\"charts-library\">\n{LIBRARY}</script>\n\
-         <script id=\"charts-script\">\n\"use strict\";\n(() => {{\n{own}}})();\n</script>\n",
+         <script id=\"charts-script\">\n{own}</script>\n",
         inert(&data)
     )
+}
+
+/// Our own scripts, to be run after the library and below the data.
+pub fn script() -> String {
+    format!("\"use strict\";\n(() => {{\n{}}})();\n", SCRIPTS.concat())
 }
 
 /// JSON that cannot end the element it stands in.

@@ -1,7 +1,7 @@
 //! One HTML file that asks nothing of the network: styles, script and charts are inside.
 
 mod axis;
-mod living;
+pub mod living;
 mod svg;
 mod table;
 

@@ -2,14 +2,14 @@
 import { init, use } from "echarts/core";
 import { BarChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
 import {
-  AriaComponent, AxisPointerComponent, DataZoomInsideComponent, GridSimpleComponent, LegendPlainComponent,
+  AriaComponent, AxisPointerComponent, DataZoomInsideComponent, GridSimpleComponent,
   MarkLineComponent, TooltipComponent, VisualMapContinuousComponent,
 } from "echarts/components";
 import { SVGRenderer } from "echarts/renderers";
 
 use([
   BarChart, HeatmapChart, LineChart, ScatterChart,
-  AriaComponent, AxisPointerComponent, DataZoomInsideComponent, GridSimpleComponent, LegendPlainComponent,
+  AriaComponent, AxisPointerComponent, DataZoomInsideComponent, GridSimpleComponent,
   MarkLineComponent, TooltipComponent, VisualMapContinuousComponent,
   SVGRenderer,
 ]);
