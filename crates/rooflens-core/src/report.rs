@@ -54,8 +54,11 @@ fn write_into(
     };
     let more = document.parts();
     let page = match run::settings(run) {
-        Some(settings) => run::write_pages(folder, &settings.output, findings, &more)?,
-        None => Some(saved::write_report(folder, findings, Extras { more: &more, top: None })?),
+        Some(settings) => {
+            let extras = document.extras(&more);
+            run::write_pages(folder, &settings.output, findings, extras)?
+        }
+        None => Some(saved::write_report(folder, findings, document.extras(&more))?),
     };
     run::write_numbers(folder, &document, Some(findings))?;
     Ok((page.unwrap_or_else(|| folder.to_owned()), Some(document)))

@@ -16,6 +16,7 @@
 //! * [`advice`]: what to change, and a changed model beside the one that ran.
 //! * [`compare`]: two runs side by side; [`trend`]: a number over many runs.
 //! * [`mod@bench`]: a load test, or several levels of one.
+//! * [`charts`]: what charts show, as data; pages make them living ones.
 //! * [`figure`]: line, roofline and bar charts, each one SVG file.
 //!
 //! ```
@@ -31,6 +32,7 @@ pub mod advice;
 pub mod bench;
 pub mod block;
 pub mod by_range;
+pub mod charts;
 pub mod compare;
 pub mod cost;
 pub mod figure;
@@ -105,6 +107,8 @@ pub struct Extras<'a> {
     pub more: &'a [Part],
     /// Rows of the tables of kernels and operators, in the report and on the page.
     pub top: Option<usize>,
+    /// What was sampled while a run went on, for charts.
+    pub sampled: Option<&'a rooflens_analyze::sampled::Sampled>,
 }
 
 /// A page of the findings in GitHub-flavoured Markdown.
@@ -125,6 +129,16 @@ pub fn html(findings: &Findings, title: &str) -> String {
 /// The same, with more than the trace tells.
 pub fn html_with(findings: &Findings, title: &str, extras: Extras<'_>) -> String {
     render::html::document(findings, title, extras)
+}
+
+/// The library of living charts, for servers that send scripts as files of their own.
+pub fn chart_library() -> &'static str {
+    render::html::living::LIBRARY
+}
+
+/// The script that draws living charts with it, below their data.
+pub fn chart_script() -> String {
+    render::html::living::script()
 }
 
 /// A table that can be had as CSV.

@@ -46,7 +46,7 @@ fn the_numbers_of_a_phase() {
     let text = markdown_with(
         &Findings::default(),
         MarkdownPage::Report,
-        Extras { more: &[part(&sample())], top: None },
+        Extras { more: &[part(&sample())], ..Extras::default() },
     );
     let line = text.lines().find(|line| line.starts_with("| decode |")).unwrap();
     // 4 s at 200 W are 800 J, 20 J for each of 40 tokens; one of four samples was slow.
@@ -61,13 +61,14 @@ fn the_numbers_of_a_phase() {
 
 #[test]
 fn the_page_has_charts_and_obeys_no_name() {
-    let page = html_with(&Findings::default(), "run", Extras { more: &[part(&sample())], top: None });
+    let page =
+        html_with(&Findings::default(), "run", Extras { more: &[part(&sample())], ..Extras::default() });
     assert!(page.contains("<section id=\"sampled\"") && page.contains("<svg class=\"chart\""));
     assert!(page.contains("aria-label=\"device 0: power over time, from 200.0 W to 200.0 W\""));
     assert!(!page.contains("<script>alert"));
     assert_eq!(
         page,
-        html_with(&Findings::default(), "run", Extras { more: &[part(&sample())], top: None }),
+        html_with(&Findings::default(), "run", Extras { more: &[part(&sample())], ..Extras::default() }),
         "the same bytes"
     );
 }

@@ -21,8 +21,8 @@ use crate::{interval, recording};
 use steps::Steps;
 
 pub use document::{
-    ClassLedger, FloorSource, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, PhaseLedger, Reachable,
-    StageLedger, StepShape, StepTime,
+    ClassLedger, FloorSource, LayerClass, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, PhaseLedger,
+    Reachable, StageLedger, StepShape, StepTime,
 };
 
 const EXPLAIN: &str = "\
@@ -50,6 +50,7 @@ with the most operator time: operators by self time, and as cpu_bound the host's
   `bandwidth_bound` in longer ones.
 - `phases`: the same by phase of the steps, `outside` for what belongs to no step; `step` and `line_steps` are
   over single steps, `shapes` their batch and tokens. `classes`, `layers`: kernel time by class and by layer.
+- `layer_classes`: kernel time by layer and class; with a model, of the model's layers, with their lower bound.
 - `stages`: of a vision-language model, the phase's time by stage: `sam` and `clip` for the encoders of
   DeepSeek-OCR, `vision` for the one of others, `projector`, and `decoder` for the rest. They add up to the phase.
 - `steps`: a step with several annotations counts once. `flawed`: steps that `step` and `line_steps` leave out.
@@ -108,6 +109,7 @@ struct Phase {
     times: Times,
     classes: BTreeMap<KernelClass, (i64, usize)>,
     layers: BTreeMap<i32, [i64; 4]>,
+    layer_classes: BTreeMap<(i32, KernelClass), i64>,
     stages: BTreeMap<Option<&'static str>, (i64, usize)>,
     activities: usize,
     steps: Steps,
@@ -329,6 +331,10 @@ impl Timelines {
             };
             let sum = &mut phase.layers.entry(layer).or_default()[column];
             *sum = sum.saturating_add(stretch.ns);
+            if let Some(class) = stretch.class {
+                let sum = phase.layer_classes.entry((layer, class)).or_default();
+                *sum = sum.saturating_add(stretch.ns);
+            }
         }
     }
 
@@ -405,6 +411,14 @@ impl Phase {
             moved_ns,
             idle_ns,
         };
+        let cell = |((layer, class), ns): ((i32, KernelClass), i64)| LayerClass {
+            layer,
+            class,
+            ns,
+            floor_ns: None,
+            flops: None,
+            bytes: None,
+        };
         let stage = |(stage, (wall_ns, activities)): (Option<&'static str>, (i64, usize))| StageLedger {
             stage: stage.unwrap_or(DECODER).into(),
             activities,
@@ -425,6 +439,7 @@ impl Phase {
             shapes: self.shapes.into_iter().map(step_shape).collect(),
             classes,
             layers: self.layers.into_iter().map(layer).collect(),
+            layer_classes: self.layer_classes.into_iter().map(cell).collect(),
             stages: stages.collect(),
             floors: Vec::new(),
             unspent_floor_ns: 0.0,

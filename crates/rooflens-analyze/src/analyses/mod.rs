@@ -41,8 +41,8 @@ pub use kernels::{KernelStat, Kernels};
 pub use late_host::{LateHost, LatePhase};
 pub use launches::{ApiStat, Launches};
 pub use ledger::{
-    ClassLedger, FloorSource, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, OUTSIDE, PhaseLedger,
-    Reachable, StageLedger, StepShape, StepTime,
+    ClassLedger, FloorSource, LayerClass, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, OUTSIDE,
+    PhaseLedger, Reachable, StageLedger, StepShape, StepTime,
 };
 pub use memory::{DeviceMemory, Memory, MemoryAtEnd, SiteMemory};
 pub use modules::{LayerStat, ModuleStat, Modules};

@@ -72,6 +72,9 @@ pub struct PhaseStat {
     pub slowest: Vec<PhaseExample>,
     /// Durations in order of start, for a chart; at most 2,000, evenly picked.
     pub durations_ns: Vec<i64>,
+    /// Which range each of `durations_ns` is of: `[rank, number, ts_ns]`.
+    #[serde(default)]
+    pub durations_of: Vec<(i32, usize, i64)>,
 }
 
 /// What a range is to the steps of a run.
@@ -181,7 +184,9 @@ recorded on the host and again on the device is one row.
 - `batch`: sequences in the batch, mean. `prefill_tokens`, `decode_tokens`: sums over all ranges.
 - `confidence`: mean, 0 to 1, of phases found from the pattern of kernels.
 - `slowest`: the three longest ranges.
-- `durations_ns`: durations in order of start, at most 2,000, evenly sampled.
+- `durations_ns`: durations in order of start, at most 2,000, evenly sampled. `durations_of`: the range of each, as
+  `[rank, number, ts_ns]`. The number counts the ranges of the group on its rank from 0, in order of start, flawed
+  ones included.
 ";
 
 /// The question of this file.
@@ -230,6 +235,8 @@ struct Group {
 struct Span {
     name: Arc<str>,
     rank: i32,
+    /// Place among the ranges of the group on its rank.
+    number: usize,
     ts_ns: i64,
     host_ns: Option<i64>,
     device_ns: Option<i64>,
@@ -460,6 +467,7 @@ impl Group {
         self.ranges.push(Span {
             name,
             rank: tables.rank,
+            number: 0,
             ts_ns: start,
             host_ns: (!is_device_range).then_some(phases.dur_ns[i]),
             device_ns: device.map(interval::length),
@@ -480,6 +488,7 @@ impl Group {
 
     fn stat(mut self, role: PhaseRole, source: PhaseSource, kind: PhaseKind, name: &str) -> PhaseStat {
         let count = self.ranges.len();
+        number(&mut self.ranges);
         if self.ranges.iter().any(|range| !range.is_flawed) {
             self.ranges.retain(|range| !range.is_flawed);
         }
@@ -499,8 +508,10 @@ impl Group {
         let drift = drift(&self.ranges, &durations);
         self.ranges.sort_by_key(|range| (range.ts_ns, range.rank));
         let charted = self.ranges.len().min(CHARTED);
-        let picked = (0..charted).map(|i| duration(&self.ranges[i * self.ranges.len() / charted]));
-        let durations_ns = picked.collect();
+        let picked: Vec<&Span> =
+            (0..charted).map(|i| &self.ranges[i * self.ranges.len() / charted]).collect();
+        let durations_ns = picked.iter().map(|range| duration(range)).collect();
+        let durations_of = picked.iter().map(|range| (range.rank, range.number, range.ts_ns)).collect();
         self.ranges.sort_by_key(|range| (Reverse(duration(range)), range.rank, range.ts_ns));
         let example = |range: &Span| PhaseExample {
             name: range.name.to_string(),
@@ -533,7 +544,16 @@ impl Group {
             confidence: (self.confidence.1 > 0).then(|| self.confidence.0 / self.confidence.1 as f64),
             slowest: self.ranges.iter().take(SLOWEST).map(example).collect(),
             durations_ns,
+            durations_of,
         }
+    }
+}
+
+/// Numbers the ranges of each rank in order of start.
+fn number(ranges: &mut [Span]) {
+    for of_rank in ranges.chunk_by_mut(|a, b| a.rank == b.rank) {
+        of_rank.sort_by_key(|range| range.ts_ns);
+        of_rank.iter_mut().enumerate().for_each(|(number, range)| range.number = number);
     }
 }
 

@@ -127,6 +127,7 @@ impl Sum {
 pub(crate) struct PhaseEfficiency {
     pub classes: BTreeMap<KernelClass, Sum>,
     pub layers: BTreeMap<i32, Sum>,
+    pub layer_classes: BTreeMap<(i32, KernelClass), Sum>,
     pub operators: Vec<OperatorTime>,
     pub kernels: Vec<KernelTime>,
     /// Lower bounds by class of the static model, all steps together.
@@ -327,10 +328,13 @@ impl Folding {
             }
             // The layer is the model's: what a pattern of names calls a layer may begin elsewhere.
             if let Some(layer) = work[0].layer {
-                let sum = self.found.layers.entry(layer).or_default();
-                sum.ns = sum.ns.saturating_add(kernel.ns);
-                sum.floor_ns += floor_ns;
-                work.iter().for_each(|operator| sum.add_work(operator, *share));
+                let whole = self.found.layers.entry(layer).or_default();
+                let cell = self.found.layer_classes.entry((layer, kernel.class)).or_default();
+                for sum in [whole, cell] {
+                    sum.ns = sum.ns.saturating_add(kernel.ns);
+                    sum.floor_ns += floor_ns;
+                    work.iter().for_each(|operator| sum.add_work(operator, *share));
+                }
             }
         }
         work.iter().for_each(|operator| fold.sum.add_work(operator, 1.0));

@@ -147,6 +147,7 @@ fn ledger(kernels: &[TopKernel], known: &KernelTableContext) -> Ledger {
         shapes: vec![shape],
         classes: rows,
         layers: Vec::new(),
+        layer_classes: Vec::new(),
         stages: Vec::new(),
         floors: Vec::new(),
         unspent_floor_ns: 0.0,

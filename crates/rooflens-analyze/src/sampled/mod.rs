@@ -140,6 +140,9 @@ pub struct SubjectSampled {
     /// Each level over the whole step: of the whole only, for charts.
     #[serde(skip)]
     pub series: BTreeMap<&'static str, Vec<(i64, f64)>>,
+    /// Why the clocks were low in each sample that tells, nothing where they were not: of the whole only, for charts.
+    #[serde(skip)]
+    pub throttle_series: Vec<(i64, Vec<String>)>,
 }
 
 /// A level over the samples that tell it.
@@ -263,6 +266,7 @@ fn subject_sampled(
         busy_pstates: None,
         not_computed: BTreeMap::new(),
         series: BTreeMap::new(),
+        throttle_series: Vec::new(),
     };
     // Why a column is null: it never was anything else, or only here.
     let reason = |column: &str, is_ever: bool, here: &str| match is_ever {
@@ -325,6 +329,10 @@ fn subject_sampled(
                 .insert("energy_j_per_output_token".into(), why.unwrap_or_else(|| NO_TOKENS.to_owned()));
         }
         sums.throttle = throttled(&inside, question.throttle);
+        if is_whole {
+            let told = |row: &CounterRow| Some((row.ts_ns, (question.throttle)(row.throttle_reasons.get()?)));
+            sums.throttle_series = rows.iter().filter_map(told).collect();
+        }
         if sums.throttle.is_none() {
             let is_ever = rows.iter().any(|row| row.throttle_reasons.is_some());
             sums.not_computed.insert("throttle".into(), reason("throttle_reasons", is_ever, NO_SAMPLE));

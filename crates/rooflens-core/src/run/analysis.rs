@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rooflens_analyze::Findings;
 use rooflens_collect::RunStage;
 use rooflens_collect::settings::Output;
-use rooflens_report::{Extras, Part};
+use rooflens_report::Extras;
 use rooflens_schema::{Note, Notes, RunDir, Severity, Stage as NoteStage};
 
 use crate::error::Error;
@@ -86,11 +86,11 @@ pub fn report(
     folder: &Path,
     output: &Output,
     findings: &Findings,
-    more: &[Part],
+    extras: Extras<'_>,
 ) -> Result<Option<PathBuf>, Error> {
     let has = |format: &str| output.formats.iter().any(|known| known == format);
     saved::make(folder)?;
-    let extras = Extras { more, top: usize::try_from(output.top).ok() };
+    let extras = Extras { top: usize::try_from(output.top).ok(), ..extras };
     let page = has("html").then(|| saved::write_page(folder, findings, extras)).transpose()?;
     if has("md") {
         saved::write_markdown(folder, findings, extras)?;

@@ -11,7 +11,7 @@ use rooflens_analyze::sampled::Sampled;
 use rooflens_collect::RunStage;
 use rooflens_collect::execute::{MANIFEST, StepEnd, StepOutcome};
 use rooflens_ingest::formats::workload::WorkloadRecords;
-use rooflens_report::Part;
+use rooflens_report::{Extras, Part};
 use rooflens_schema::parquet_io::read_notes;
 use rooflens_schema::{Note, RunDir, Severity};
 use schemars::JsonSchema;
@@ -189,6 +189,11 @@ impl RunDocument {
     pub fn parts(&self) -> Vec<Part> {
         let parts = self.sampled.iter().map(rooflens_report::sampled::part);
         parts.filter(|part| !part.blocks.is_empty()).collect()
+    }
+
+    /// The same with what charts are made of.
+    pub fn extras<'a>(&'a self, more: &'a [Part]) -> Extras<'a> {
+        Extras { more, sampled: self.sampled.as_ref(), ..Extras::default() }
     }
 }
 
@@ -378,7 +383,7 @@ pub fn rewrite_untraced(run: &RunDir) -> Result<bool, Error> {
         if document.measured.is_some() {
             let mut shown = Findings::default();
             shown.insert("run", Box::new(page::facts(&document)));
-            analysis::report(&run.report(), &settings.output, &shown, &document.parts())?;
+            analysis::report(&run.report(), &settings.output, &shown, document.extras(&document.parts()))?;
         }
     }
     files::rewrite(run)

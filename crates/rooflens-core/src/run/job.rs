@@ -105,7 +105,9 @@ pub fn take(
     let mut shown = findings.unwrap_or_default();
     shown.insert("run", Box::new(page::facts(&document)));
     let page = match has_trace || document.measured.is_some() {
-        true => analysis::report(&run.report(), &job.settings.output, &shown, &document.parts())?,
+        true => {
+            analysis::report(&run.report(), &job.settings.output, &shown, document.extras(&document.parts()))?
+        }
         false => None,
     };
     csv_tables::write(&run, &job.settings.output, has_trace.then_some(&shown))?;

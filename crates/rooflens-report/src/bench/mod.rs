@@ -1,13 +1,14 @@
 //! A load test: what it measured, where latency goes, whether it can be trusted.
 
-mod charts;
 mod levels;
+mod timelines;
 
 use crate::block::{Block, Cell, Column, Fact, Field, Grade, Level, Remark, Stack, StackBar, Table, Tone};
+use crate::charts::{self, ChartData, ChartInputs};
 use crate::render::Part;
 
-pub use self::charts::{Timeline, TimelineSeries};
 pub use self::levels::{LevelRow, curve};
+pub use self::timelines::{Timeline, TimelineSeries};
 
 /// A load test, for people.
 #[derive(Debug, Clone, Default)]
@@ -152,7 +153,11 @@ pub fn page(facts: &BenchFacts) -> Vec<Part> {
 pub fn html(title: &str, facts: &BenchFacts) -> String {
     let footer = "A dash is a number that was not measured. Latency of an open loop counts from the scheduled \
                   arrival; percentiles are interpolated between ranks (type 7).";
-    crate::render::html::parts(title, &page(facts), footer)
+    let findings = rooflens_analyze::Findings::default();
+    let inputs = ChartInputs { findings: &findings, sampled: None, levels: &facts.levels };
+    let charts: Vec<ChartData> =
+        charts::find("latency").into_iter().filter_map(|source| charts::of(source, &inputs).ok()).collect();
+    crate::render::html::charted(title, &page(facts), &charts, footer)
 }
 
 fn levels_part(facts: &BenchFacts) -> Option<Part> {

@@ -3,6 +3,7 @@
 //! * [`LineChart`]: values over a swept quantity.
 //! * [`RooflineChart`]: operators under the roofs of devices.
 //! * [`BarChart`]: wholes and their parts.
+//! * [`HeatMap`]: one value for each row and column.
 //!
 //! A figure is plain data with one method, `svg`. The same data give the same bytes. The text holds no
 //! script, link or font, follows the reader's light or dark scheme, paints its own background so that
@@ -27,6 +28,7 @@
 
 mod axis;
 mod bar;
+mod heat;
 mod line;
 mod place;
 mod roofline;
@@ -37,6 +39,7 @@ mod unit;
 
 pub use axis::{Axis, Scale};
 pub use bar::{Bar, BarChart};
+pub use heat::HeatMap;
 pub use line::{LineChart, LineSeries, ReferenceLine};
 pub use roofline::{RooflineChart, RooflineDevice, RooflineOperator};
 pub use unit::FigureUnit;

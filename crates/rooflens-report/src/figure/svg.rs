@@ -74,6 +74,15 @@ impl Svg {
         self.body.push_str(&closed(&shape, "rect", &tip_of(tip)));
     }
 
+    /// A rectangle of which so much can be seen, 0 to 1; the tip appears under the pointer.
+    pub fn tinted(&mut self, class: &str, (x, y): Point, (width, height): (f64, f64), tint: f64, tip: &str) {
+        let [x, y, width, height, tint] = [x, y, width, height, tint].map(number);
+        let shape = format!(
+            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill-opacity=\"{tint}\""
+        );
+        self.body.push_str(&closed(&shape, "rect", &tip_of(tip)));
+    }
+
     /// The whole file.
     pub fn finish(self, height: f64, title: &str, description: &str) -> String {
         let (width, height) = (number(WIDTH), number(height));

@@ -46,7 +46,7 @@ pub fn whole(findings: &Findings) -> Vec<Part> {
 }
 
 /// Sections that stand at the end, whatever a report has besides.
-const LAST: &[&str] = &["health", "notes", "missing", "next"];
+pub(crate) const LAST: &[&str] = &["health", "notes", "missing", "next"];
 
 /// Puts what does not come from the trace behind what does.
 fn with_more(mut parts: Vec<Part>, more: &[Part]) -> Vec<Part> {

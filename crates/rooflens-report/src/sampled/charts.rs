@@ -36,6 +36,21 @@ const DEVICE: &[Drawn] = &[
     drawn("temperature_c", "temperature", ChartUnit::Amount(Cow::Borrowed("°C")), 1.0),
 ];
 
+/// The levels that are drawn of a device or of the host: column, title, base unit, and the factor to it.
+pub(crate) fn levels_of(source: CounterSource) -> Vec<(&'static str, &'static str, &'static str, f64)> {
+    let wanted = match source {
+        CounterSource::Host => HOST,
+        CounterSource::Device => DEVICE,
+    };
+    let unit = |unit: &'static ChartUnit| match unit {
+        ChartUnit::Time => "ns",
+        ChartUnit::Bytes => "B",
+        ChartUnit::Share | ChartUnit::Index => "1",
+        ChartUnit::Amount(unit) => unit,
+    };
+    wanted.iter().map(|level| (level.column, level.title, unit(&level.unit), level.scale)).collect()
+}
+
 /// The charts of the host or of a device; a level that was told once or never has none.
 pub(super) fn of(subject: &SubjectSampled) -> Vec<Chart> {
     let (wanted, whose) = match subject.source {
@@ -68,7 +83,7 @@ pub(super) fn of(subject: &SubjectSampled) -> Vec<Chart> {
 }
 
 /// Few enough points: the least and the most of each slice, in their order, so that no peak is lost.
-fn thinned(points: &[(i64, f64)]) -> Vec<(i64, f64)> {
+pub(crate) fn thinned(points: &[(i64, f64)]) -> Vec<(i64, f64)> {
     if points.len() <= POINTS {
         return points.to_vec();
     }

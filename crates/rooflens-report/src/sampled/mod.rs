@@ -2,6 +2,8 @@
 
 mod charts;
 
+pub(crate) use charts::{levels_of, thinned};
+
 use rooflens_analyze::sampled::{
     PartSampled, Sampled, StateShare, StepSampled, SubjectSampled, Throttled, WHOLE,
 };

@@ -179,7 +179,7 @@ fn stack(phases: &[&PhaseLedger]) -> Stack {
 }
 
 /// What stands for a line.
-pub(super) fn tone(line: Line) -> Tone {
+pub(crate) fn tone(line: Line) -> Tone {
     match line {
         Line::Floor => Tone::Floor,
         Line::Inefficiency | Line::Kernels => Tone::Compute,

@@ -15,6 +15,7 @@ mod inferences;
 mod kernels;
 mod launches;
 mod ledger;
+pub(crate) use ledger::tone as ledger_tone;
 mod memory;
 mod missing;
 mod model;

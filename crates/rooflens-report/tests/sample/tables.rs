@@ -290,6 +290,7 @@ fn phase(name: &str, kind: PhaseKind, source: PhaseSource, durations_ns: Vec<i64
             ts_ns: 450_123_000,
             dur_ns: longest,
         }],
+        durations_of: (0..durations_ns.len()).map(|at| (0, at, at as i64 * 40_000_000)).collect(),
         durations_ns,
     }
 }

@@ -109,6 +109,9 @@ pub struct PhaseLedger {
     pub classes: Vec<ClassLedger>,
     /// By layer, where layers are known.
     pub layers: Vec<LayerLedger>,
+    /// By layer and class of kernel: of the model's layers where a model was given, else of the trace's.
+    #[serde(default)]
+    pub layer_classes: Vec<LayerClass>,
     /// By stage of a model that sees, adding up to the phase; empty where nothing of it is an encoder's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageLedger>,
@@ -222,6 +225,23 @@ pub struct LayerTime {
     pub achieved: Achieved,
 }
 
+/// The kernels of a class in a layer, over all steps of a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LayerClass {
+    /// The layer.
+    pub layer: i32,
+    /// The class.
+    pub class: KernelClass,
+    /// Their time.
+    pub ns: i64,
+    /// Their lower bound; null without a model.
+    pub floor_ns: Option<i64>,
+    /// FLOPs that the results need; null without a model.
+    pub flops: Option<f64>,
+    /// Bytes that must move; null without a model.
+    pub bytes: Option<f64>,
+}
+
 /// The time of a layer in a phase.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LayerLedger {
@@ -330,6 +350,18 @@ impl PhaseLedger {
             Some(LayerTime { layer: *layer, ns: sum.ns, floor_ns: sum.floor(), achieved })
         };
         self.model_layers = found.layers.iter().filter_map(layer).collect();
+        let cell = |((layer, class), sum): (&(i32, KernelClass), &ledger::Sum)| LayerClass {
+            layer: *layer,
+            class: *class,
+            ns: sum.ns,
+            floor_ns: Some(sum.floor()),
+            flops: Some(sum.flops),
+            bytes: Some(sum.bytes),
+        };
+        // The model's layers, where it has any: what a pattern of names calls a layer may begin elsewhere.
+        if !found.layer_classes.is_empty() {
+            self.layer_classes = found.layer_classes.iter().map(cell).collect();
+        }
         self.unspent_floor_ns = found.unspent_ns;
         self.missing_floor_ns = found.missing_ns;
         self.operators = found.operators;

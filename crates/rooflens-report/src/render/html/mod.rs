@@ -1,6 +1,7 @@
 //! One HTML file that asks nothing of the network: styles, script and charts are inside.
 
 mod axis;
+pub mod living;
 mod svg;
 mod table;
 mod timeline;
@@ -9,8 +10,9 @@ use rooflens_analyze::Findings;
 
 use crate::Extras;
 use crate::block::{Block, Cell, Chart, Fact, Level, Mark, Remark, Series, Stack, Tone};
+use crate::charts::{self, ChartData, ChartInputs};
 use crate::format;
-use crate::render::{Part, filled, with_more};
+use crate::render::{LAST, Part, filled, with_more};
 use crate::sections::{self, Detail};
 use crate::text;
 use timeline::PlaceIndex;
@@ -34,23 +36,69 @@ const FOOTER: &str = "Times are wall time by the trace's clock; a dash is a numb
 
 /// The whole file.
 pub fn document(findings: &Findings, title: &str, extras: Extras<'_>) -> String {
+    let body = body(findings, extras);
+    let scripts = living::scripts(&body.charts);
+    let more: &[(&str, &str)] = &[(timeline::STYLE, timeline::SCRIPT)];
+    let more = if body.has_timeline { more } else { &[] };
+    shell_with(title, &body.links, &(body.html + &scripts), FOOTER, "", more)
+}
+
+/// What a page of findings holds.
+fn body(findings: &Findings, extras: Extras<'_>) -> PageBody {
     let top = extras.top.map(|rows| rows.min(ROWS));
     let sections = filled(sections::ALL, findings, Detail::Page { rows: ROWS }, top);
-    let sections = with_more(sections, extras.more);
-    let Some(drawn) = &findings.timeline else { return parts(title, &sections, FOOTER) };
-    let places = PlaceIndex::new(drawn);
+    let mut sections = with_more(sections, extras.more);
+    let inputs = ChartInputs { findings, sampled: extras.sampled, levels: &[] };
+    let (charts, missing) = charts::all(&inputs);
+    let end = sections.iter().position(|part| LAST.contains(&part.name)).unwrap_or(sections.len());
+    living::add_parts(&mut sections, &charts, end);
+    if let Some(part) = sections.iter_mut().find(|part| part.name == "missing") {
+        part.blocks.extend(living::reasons(&missing));
+    }
+    let drawn = findings.timeline.as_ref();
+    let places = drawn.map(PlaceIndex::new);
+    let around = Around { charts: &charts, places: places.as_ref() };
     // Behind what says in a sentence where the time went.
     let behind = sections.iter().position(|part| part.name == "verdict").map_or(0, |at| at + 1);
     let (before, after) = sections.split_at(behind);
-    let draw = |parts: &[Part]| parts.iter().map(|part| draw_part(part, Some(&places))).collect::<String>();
-    let links = [&*links(before), "<a href=\"#timeline\">Timeline</a>", &*links(after)].concat();
-    let body = [draw(before), timeline::section(findings, drawn), draw(after)].concat();
-    shell_with(title, &links, &body, FOOTER, "", &[(timeline::STYLE, timeline::SCRIPT)])
+    let timeline = drawn.map(|drawn| timeline::section(findings, drawn)).unwrap_or_default();
+    let link = if timeline.is_empty() { "" } else { "<a href=\"#timeline\">Timeline</a>" };
+    PageBody {
+        links: [&*links(before), link, &*links(after)].concat(),
+        html: [draw_parts(before, around), timeline, draw_parts(after, around)].concat(),
+        has_timeline: drawn.is_some(),
+        charts,
+    }
+}
+
+/// What stands in a page, before it is known how its scripts come to it.
+struct PageBody {
+    links: String,
+    html: String,
+    has_timeline: bool,
+    charts: Vec<ChartData>,
+}
+
+/// What the parts of a page refer to beside themselves.
+#[derive(Clone, Copy, Default)]
+struct Around<'a> {
+    charts: &'a [ChartData],
+    places: Option<&'a PlaceIndex<'a>>,
+}
+
+fn draw_parts(parts: &[Part], around: Around<'_>) -> String {
+    parts.iter().map(|part| draw_part(part, around)).collect()
 }
 
 /// Parts as a whole file.
 pub fn parts(title: &str, sections: &[Part], footer: &'static str) -> String {
-    let body: String = sections.iter().map(|part| draw_part(part, None)).collect();
+    charted(title, sections, &[], footer)
+}
+
+/// Parts as a whole file, with living charts at the head of their sections.
+pub fn charted(title: &str, sections: &[Part], charts: &[ChartData], footer: &'static str) -> String {
+    let mut body = draw_parts(sections, Around { charts, places: None });
+    body.push_str(&living::scripts(charts));
     shell(title, &links(sections), &body, footer, "")
 }
 
@@ -94,12 +142,16 @@ fn shell_with(
     )
 }
 
-fn draw_part(part: &Part, places: Option<&PlaceIndex<'_>>) -> String {
+fn draw_part(part: &Part, around: Around<'_>) -> String {
+    let Around { charts, places } = around;
     let Part { name, title, blocks } = part;
+    let (figures, rest) = living::figures(part, charts);
+    let rest = pictures_first(&rest);
     let mut out = format!("<section id=\"{name}\" aria-labelledby=\"{name}-title\">\n");
     let hidden = if matches!(blocks.first(), Some(Block::Lead(_))) { " class=\"hidden\"" } else { "" };
     out.push_str(&format!("<h2 id=\"{name}-title\"{hidden}>{}</h2>\n<div class=\"items\">\n", escape(title)));
-    for (heading, block, size) in sized(blocks) {
+    out.push_str(&figures);
+    for (heading, block, size) in sized(&rest) {
         let class = if size == Size::Half { "half" } else { "wide" };
         out.push_str(&format!("<div class=\"{class}\">\n"));
         if let Some(heading) = heading {
@@ -112,6 +164,20 @@ fn draw_part(part: &Part, places: Option<&PlaceIndex<'_>>) -> String {
     out
 }
 
+/// The blocks below each heading, pictures before words: one looks first and reads then.
+fn pictures_first<'a>(blocks: &[&'a Block]) -> Vec<&'a Block> {
+    let order = |block: &&Block| match block {
+        Block::Heading(_) | Block::Lead(_) => 0,
+        Block::Stack(_) | Block::Chart(_) | Block::Drawing(_) => 1,
+        _ => 2,
+    };
+    let mut blocks = blocks.to_vec();
+    blocks
+        .chunk_by_mut(|_, next| !matches!(next, Block::Heading(_)))
+        .for_each(|below| below.sort_by_key(order));
+    blocks
+}
+
 /// How much of the page's width a block takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Size {
@@ -120,16 +186,16 @@ enum Size {
 }
 
 /// Each block with the heading above it, small ones side by side.
-fn sized(blocks: &[Block]) -> Vec<(Option<&str>, &Block, Size)> {
+fn sized<'a>(blocks: &[&'a Block]) -> Vec<(Option<&'a str>, &'a Block, Size)> {
     let mut items: Vec<(Option<&str>, &Block, Size)> = vec![];
     let mut heading = None;
     let mut paired = false;
-    for (index, block) in blocks.iter().enumerate() {
+    for (index, block) in blocks.iter().copied().enumerate() {
         if let Block::Heading(text) = block {
             heading = Some(text.as_str());
             continue;
         }
-        let follower = blocks[index + 1..].iter().find(|block| !matches!(block, Block::Heading(_)));
+        let follower = blocks[index + 1..].iter().copied().find(|block| !matches!(block, Block::Heading(_)));
         let small = is_small(block);
         let alone = !paired && !follower.is_some_and(is_small);
         let wide = !small || alone;

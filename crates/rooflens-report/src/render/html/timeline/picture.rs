@@ -31,7 +31,7 @@ pub fn median_step(timeline: &DrawnTimeline) -> Option<String> {
     );
     let height = LANE * lanes.len() as f64;
     Some(format!(
-        "<figure class=\"still\"><figcaption><b>{0}</b></figcaption><div class=\"scroll\">\
+        "<figure class=\"tl-still\"><figcaption><b>{0}</b></figcaption><div class=\"scroll\">\
          <svg class=\"lanes\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{0}\">{rows}</svg></div></figure>\n",
         escape(&title)
     ))

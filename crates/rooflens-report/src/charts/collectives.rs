@@ -1,0 +1,136 @@
+//! How fast collectives are, by message size, against the links of a device.
+
+use std::borrow::Cow;
+
+use rooflens_analyze::analyses::{CollectiveStat, CommCalls, CommSize, Communication};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ChartInputs, ChartKind, ChartSource, finite, named};
+
+/// GB/s in B/s.
+const GIGA: f64 = 1e9;
+
+/// Bus bandwidth of collectives by message size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CollectivesPlot {
+    /// The links of a device; null where the device is not known.
+    pub link: Option<LinkRate>,
+    /// Collectives of one size, most time first.
+    pub points: Vec<CollectivePoint>,
+}
+
+/// The links of a device, together and in one direction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkRate {
+    /// The device.
+    pub device: String,
+    /// `scale_up` (NVLink, xGMI) or `host` (PCIe).
+    pub kind: Cow<'static, str>,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+}
+
+/// A collective with messages of one size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CollectivePoint {
+    /// The collective.
+    pub name: String,
+    /// Element type.
+    pub dtype: Option<String>,
+    /// Ranks in the group.
+    pub group_size: Option<i32>,
+    /// Bytes of one call.
+    pub bytes: i64,
+    /// Calls.
+    pub count: usize,
+    /// Median time of a call: of the transfer where ranks are matched, else of the whole.
+    pub p50_ns: Option<i64>,
+    /// All calls together.
+    pub total_ns: Option<i64>,
+    /// Time in which ranks waited for the last to arrive; null where ranks are not matched.
+    pub wait_ns: Option<i64>,
+    /// Bus bandwidth in bytes per second.
+    pub bus_bytes_per_s: f64,
+    /// Of the link's rate, 0 to 1; null where it is not known.
+    pub link_share: Option<f64>,
+}
+
+impl CollectivePoint {
+    /// What is comparable with it: `allreduce, bf16, 8 ranks`.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let ranks = self.group_size.map(|ranks| format!("{ranks} ranks"));
+        let words = [Some(self.name.clone()), self.dtype.clone(), ranks];
+        words.into_iter().flatten().collect::<Vec<String>>().join(", ")
+    }
+}
+
+pub(super) struct CollectivesChart;
+
+impl ChartSource for CollectivesChart {
+    fn name(&self) -> &'static str {
+        "collectives"
+    }
+    fn title(&self) -> &'static str {
+        "Bus bandwidth by message size"
+    }
+    fn section(&self) -> &'static str {
+        "communication"
+    }
+    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
+        let traced = inputs.findings.get::<Communication>().filter(|found| found.count > 0);
+        let logged = inputs.findings.get::<CommCalls>();
+        if traced.is_none() && logged.is_none() {
+            return Err("the input has no collectives".to_owned());
+        }
+        let mut points: Vec<CollectivePoint> =
+            traced.iter().flat_map(|found| &found.collectives).filter_map(of_trace).collect();
+        if points.is_empty() {
+            points.extend(logged.iter().flat_map(|found| &found.sizes).filter_map(of_log));
+        }
+        if points.is_empty() {
+            return Err("sizes, ranks or times of the collectives are not known".to_owned());
+        }
+        let link = traced.and_then(|found| found.link.as_ref()).map(|link| LinkRate {
+            device: link.device.clone(),
+            kind: link.kind.clone(),
+            bytes_per_s: link.gb_per_s * GIGA,
+        });
+        let subtitle = match &link {
+            Some(link) => format!("All links of {} together, one direction, for comparison", link.device),
+            None => "Bandwidth of the links is not known".to_owned(),
+        };
+        Ok((subtitle, ChartKind::Collectives(CollectivesPlot { link, points })))
+    }
+}
+
+fn of_trace(stat: &CollectiveStat) -> Option<CollectivePoint> {
+    Some(CollectivePoint {
+        name: named(&stat.name),
+        dtype: stat.dtype.as_deref().map(named),
+        group_size: stat.group_size,
+        bytes: stat.bytes.filter(|bytes| *bytes > 0)?,
+        count: stat.count,
+        p50_ns: Some(stat.transfer_p50_ns.unwrap_or(stat.p50_ns)),
+        total_ns: Some(stat.total_ns),
+        wait_ns: stat.wait_ns,
+        bus_bytes_per_s: finite(stat.bus_gb_per_s? * GIGA).filter(|rate| *rate > 0.0)?,
+        link_share: stat.link_share.and_then(finite),
+    })
+}
+
+fn of_log(size: &CommSize) -> Option<CollectivePoint> {
+    Some(CollectivePoint {
+        name: named(&size.collective),
+        dtype: size.dtype.as_deref().map(named),
+        group_size: size.group_size,
+        bytes: size.bytes.filter(|bytes| *bytes > 0)?,
+        count: size.calls,
+        p50_ns: size.p50_ns,
+        total_ns: size.total_ns,
+        wait_ns: None,
+        bus_bytes_per_s: finite(size.bus_gb_per_s? * GIGA).filter(|rate| *rate > 0.0)?,
+        link_share: None,
+    })
+}

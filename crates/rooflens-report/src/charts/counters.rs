@@ -1,0 +1,145 @@
+//! What devices and the host did over time, and when clocks were throttled.
+
+use std::borrow::Cow;
+
+use rooflens_analyze::sampled::{StepSampled, SubjectSampled, WHOLE};
+use rooflens_schema::tables::CounterSource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ChartInputs, ChartKind, ChartSource, finite, named};
+use crate::block::Block;
+use crate::sampled::{levels_of, thinned};
+
+/// Devices in a chart.
+const DEVICES: usize = 4;
+
+/// Levels over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CountersPlot {
+    /// The step of the run that was sampled.
+    pub step: Cow<'static, str>,
+    /// The host and the devices.
+    pub subjects: Vec<SubjectCounters>,
+}
+
+/// What was sampled of the host or of a device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SubjectCounters {
+    /// `host` or `device 0`.
+    pub name: String,
+    /// What it is called.
+    pub model: String,
+    /// Its levels.
+    pub levels: Vec<CounterLevel>,
+    /// When its clocks were throttled; null where it was not sampled.
+    pub throttled: Option<Vec<ThrottleStretch>>,
+}
+
+/// A level over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CounterLevel {
+    /// Column of the table `counters`.
+    pub column: Cow<'static, str>,
+    /// What it is.
+    pub title: Cow<'static, str>,
+    /// The base unit of the values: `W`, `Hz`, `B`, `°C`, or `1` for a share.
+    pub unit: Cow<'static, str>,
+    /// `[ns, value]`, since the first sample.
+    pub points: Vec<(i64, f64)>,
+}
+
+/// A stretch of throttled clocks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThrottleStretch {
+    /// Its first sample, since the first sample of all.
+    pub from_ns: i64,
+    /// The sample after its last.
+    pub to_ns: i64,
+    /// Why.
+    pub reasons: Vec<String>,
+}
+
+pub(super) struct CountersChart;
+
+impl ChartSource for CountersChart {
+    fn name(&self) -> &'static str {
+        "counters"
+    }
+    fn title(&self) -> &'static str {
+        "Devices and host over time"
+    }
+    fn section(&self) -> &'static str {
+        "sampled"
+    }
+    fn replaces(&self, block: &Block) -> bool {
+        matches!(block, Block::Chart(_))
+    }
+    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
+        let none = || "no counters were sampled: rooflens run samples devices and host of a run".to_owned();
+        let sampled = inputs.sampled.ok_or_else(none)?;
+        // The step that the headline numbers are of comes first.
+        let plot = sampled.steps.iter().find_map(plot);
+        let plot = plot.ok_or_else(|| "no counter has two samples or more".to_owned())?;
+        Ok((format!("Step {}", plot.step.replace('_', " ")), ChartKind::Counters(plot)))
+    }
+}
+
+fn plot(step: &StepSampled) -> Option<CountersPlot> {
+    let whole = step.parts.iter().find(|part| part.part == WHOLE)?;
+    let first = whole.subjects.iter().flat_map(|it| it.series.values()).filter_map(|it| it.first());
+    let first = first.map(|point| point.0).min()?;
+    let (mut devices, mut host): (Vec<&SubjectSampled>, Vec<_>) =
+        whole.subjects.iter().partition(|it| it.source == CounterSource::Device);
+    let power = |it: &SubjectSampled| {
+        it.levels.get("power_mw").copied().flatten().map_or(f64::NEG_INFINITY, |level| level.mean)
+    };
+    devices.sort_by(|a, b| power(b).total_cmp(&power(a)));
+    devices.truncate(DEVICES);
+    devices.append(&mut host);
+    let subjects = devices.into_iter().map(|it| subject(it, first)).filter(|it| !it.levels.is_empty());
+    let subjects: Vec<SubjectCounters> = subjects.collect();
+    let step = Cow::Owned(step.step.as_str().to_owned());
+    (!subjects.is_empty()).then_some(CountersPlot { step, subjects })
+}
+
+fn subject(subject: &SubjectSampled, first: i64) -> SubjectCounters {
+    let name = match (subject.source, subject.device) {
+        (CounterSource::Host, _) => "host".to_owned(),
+        (CounterSource::Device, Some(device)) => format!("device {device}"),
+        (CounterSource::Device, None) => "device".to_owned(),
+    };
+    let level = |(column, title, unit, scale): &(&'static str, &'static str, &'static str, f64)| {
+        let points = subject.series.get(column).filter(|points| points.len() > 1)?;
+        let points = thinned(points).into_iter();
+        let points = points.filter_map(|(ts_ns, value)| Some((ts_ns - first, finite(value * scale)?)));
+        Some(CounterLevel {
+            column: (*column).into(),
+            title: (*title).into(),
+            unit: (*unit).into(),
+            points: points.collect(),
+        })
+    };
+    SubjectCounters {
+        name,
+        model: named(&subject.name),
+        levels: levels_of(subject.source).iter().filter_map(level).collect(),
+        throttled: subject.throttle.as_ref().map(|_| stretches(&subject.throttle_series, first)),
+    }
+}
+
+/// Samples one after the other with the same reasons.
+fn stretches(samples: &[(i64, Vec<String>)], first: i64) -> Vec<ThrottleStretch> {
+    let mut found: Vec<ThrottleStretch> = Vec::new();
+    for (index, (ts_ns, reasons)) in samples.iter().enumerate() {
+        if reasons.is_empty() {
+            continue;
+        }
+        let (from_ns, to_ns) = (ts_ns - first, samples.get(index + 1).map_or(*ts_ns, |next| next.0) - first);
+        match found.last_mut() {
+            Some(last) if last.to_ns == from_ns && last.reasons == *reasons => last.to_ns = to_ns,
+            _ => found.push(ThrottleStretch { from_ns, to_ns, reasons: reasons.clone() }),
+        }
+    }
+    found
+}

@@ -1,0 +1,117 @@
+//! Which layers lose time in which kernels.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use rooflens_analyze::analyses::{LayerClass, Ledger, PhaseLedger};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ChartInputs, ChartKind, ChartSource};
+use crate::block::Block;
+
+/// Lost time by layer and class of kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HeatPlot {
+    /// Whether lower bounds are known: then colours are lost time, else all time.
+    pub has_floor: bool,
+    /// The phases with layers, most time first.
+    pub phases: Vec<PhaseHeat>,
+}
+
+/// The layers of a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseHeat {
+    /// The phase.
+    pub phase: Cow<'static, str>,
+    /// Its steps.
+    pub steps: usize,
+    /// The layers, in order.
+    pub layers: Vec<i32>,
+    /// The classes, most time first.
+    pub classes: Vec<Cow<'static, str>>,
+    /// What ran.
+    pub cells: Vec<HeatCell>,
+}
+
+/// The kernels of a class in a layer, over all steps of the phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HeatCell {
+    /// The layer.
+    pub layer: i32,
+    /// The class.
+    pub class: Cow<'static, str>,
+    /// Their time.
+    pub ns: i64,
+    /// Their lower bound; null where it is not known.
+    pub floor_ns: Option<i64>,
+}
+
+impl HeatCell {
+    /// Time above the lower bound, or all of it where no bound is known.
+    #[must_use]
+    pub fn lost_ns(&self) -> i64 {
+        self.ns - self.floor_ns.unwrap_or(0)
+    }
+}
+
+pub(super) struct LayersChart;
+
+impl ChartSource for LayersChart {
+    fn name(&self) -> &'static str {
+        "layers"
+    }
+    fn title(&self) -> &'static str {
+        "Layers by class of kernel"
+    }
+    fn section(&self) -> &'static str {
+        "modules"
+    }
+    fn replaces(&self, block: &Block) -> bool {
+        matches!(block, Block::Chart(_))
+    }
+    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
+        let none = || "the input has no time ledger: it needs device activity or operators".to_owned();
+        let ledger = inputs.findings.get::<Ledger>().ok_or_else(none)?;
+        let phases: Vec<PhaseHeat> = ledger.phases.iter().filter_map(phase).collect();
+        if phases.is_empty() {
+            return Err(
+                "no layers are known: no module names them, and no pattern of kernels repeats".to_owned()
+            );
+        }
+        let cells = || phases.iter().flat_map(|phase| &phase.cells);
+        let has_floor = cells().all(|cell| cell.floor_ns.is_some());
+        let subtitle = match (has_floor, &ledger.floor_of) {
+            (true, Some(source)) => {
+                format!("Time above the lower bound of {} on {}", source.model, source.device)
+            }
+            _ => "All kernel time: no lower bound is known without --model CONFIG".to_owned(),
+        };
+        Ok((subtitle, ChartKind::Layers(HeatPlot { has_floor, phases })))
+    }
+}
+
+fn phase(phase: &PhaseLedger) -> Option<PhaseHeat> {
+    let mut layers: Vec<i32> = phase.layer_classes.iter().map(|cell| cell.layer).collect();
+    layers.sort_unstable();
+    layers.dedup();
+    let mut by_class: BTreeMap<&'static str, i64> = BTreeMap::new();
+    for cell in &phase.layer_classes {
+        *by_class.entry(cell.class.as_str()).or_default() += cell.ns;
+    }
+    let mut classes: Vec<(&'static str, i64)> = by_class.into_iter().collect();
+    classes.sort_by_key(|class| std::cmp::Reverse(class.1));
+    let cell = |cell: &LayerClass| HeatCell {
+        layer: cell.layer,
+        class: cell.class.as_str().into(),
+        ns: cell.ns,
+        floor_ns: cell.floor_ns,
+    };
+    (!layers.is_empty()).then(|| PhaseHeat {
+        phase: phase.phase.clone(),
+        steps: phase.steps,
+        layers,
+        classes: classes.into_iter().map(|class| class.0.into()).collect(),
+        cells: phase.layer_classes.iter().map(cell).collect(),
+    })
+}

@@ -1,0 +1,93 @@
+//! Where the time of each phase went.
+
+use rooflens_analyze::analyses::{Ledger, PhaseLedger};
+use rooflens_analyze::ledger::Line;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use super::{ChartInputs, ChartKind, ChartSource, named};
+use crate::block::{Block, Tone};
+use crate::sections::ledger_tone;
+
+/// The lines of the time ledger, by phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LedgerPlot {
+    /// The lines that have time, in the order of the ledger.
+    pub lines: Vec<LedgerPart>,
+    /// The phases, most time first.
+    pub phases: Vec<PhaseBar>,
+}
+
+/// A line of the ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LedgerPart {
+    /// The line.
+    pub line: Line,
+    /// Its name.
+    pub title: Cow<'static, str>,
+    /// What stands on it.
+    pub meaning: Cow<'static, str>,
+    /// Its colour.
+    pub tone: Tone,
+}
+
+/// The time of a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseBar {
+    /// The phase.
+    pub phase: String,
+    /// Its steps; 0 outside of steps.
+    pub steps: usize,
+    /// Its time: the sum of its lines.
+    pub wall_ns: i64,
+    /// Time on each line, in the order of `lines`.
+    pub ns: Vec<i64>,
+}
+
+pub(super) struct LedgerChart;
+
+impl ChartSource for LedgerChart {
+    fn name(&self) -> &'static str {
+        "ledger"
+    }
+    fn title(&self) -> &'static str {
+        "Time by phase"
+    }
+    fn section(&self) -> &'static str {
+        "ledger"
+    }
+    fn replaces(&self, block: &Block) -> bool {
+        matches!(block, Block::Stack(_))
+    }
+    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
+        let none = || "the input has no time ledger: it needs device activity or operators".to_owned();
+        let ledger = inputs.findings.get::<Ledger>().ok_or_else(none)?;
+        let phases: Vec<&PhaseLedger> = ledger.phases.iter().filter(|phase| phase.wall_ns > 0).collect();
+        if phases.is_empty() {
+            return Err("no phase of the time ledger has time".to_owned());
+        }
+        let used = Line::ALL.iter().copied().filter(|line| phases.iter().any(|phase| phase.on(*line) > 0));
+        let used: Vec<Line> = used.collect();
+        let part = |line: &Line| LedgerPart {
+            line: *line,
+            title: line.title().into(),
+            meaning: line.meaning().into(),
+            tone: ledger_tone(*line),
+        };
+        let bar = |phase: &&PhaseLedger| PhaseBar {
+            phase: named(&phase.phase.replace('_', " ")),
+            steps: phase.steps,
+            wall_ns: phase.wall_ns,
+            ns: used.iter().map(|line| phase.on(*line)).collect(),
+        };
+        let subtitle = match (&ledger.floor_of, ledger.not_computed.get("floor")) {
+            (Some(source), _) => format!("Lower bound: {} on {}", source.model, source.device),
+            (None, Some(reason)) => format!("No lower bound: {reason}"),
+            (None, None) => String::new(),
+        };
+        let plot =
+            LedgerPlot { lines: used.iter().map(part).collect(), phases: phases.iter().map(bar).collect() };
+        Ok((subtitle, ChartKind::Ledger(plot)))
+    }
+}

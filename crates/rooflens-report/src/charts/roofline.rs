@@ -1,0 +1,316 @@
+//! Kernels and operators under the roofs of the device.
+
+use std::borrow::Cow;
+
+use rooflens_analyze::analyses::{LayerClass, Ledger, PhaseLedger, ShapeKernelRate, ShapeRate, ShapeRates};
+use rooflens_analyze::ledger::{Achieved, KernelTime, OperatorTime};
+use rooflens_cost::hardware::Catalog;
+use rooflens_cost::precision::Dtype;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ChartInputs, ChartKind, ChartSource, full_name, named};
+use crate::format;
+
+/// Points of one grain in one phase: those with the most time.
+const POINTS: usize = 600;
+/// Two peaks that differ by less are one roof.
+const ALIKE: f64 = 1e-3;
+
+/// FLOP/s over FLOP/B under the roofs of a device.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RooflinePlot {
+    /// The device; null where it is not known.
+    pub device: Option<String>,
+    /// The model whose work is counted; null where the work is that of recorded shapes.
+    pub model: Option<String>,
+    /// Memory bandwidth of the device in bytes per second.
+    pub bytes_per_s: Option<f64>,
+    /// Dense peaks of the device, the highest first.
+    pub peaks: Vec<RoofPeak>,
+    /// Kernels, operators and layers.
+    pub points: Vec<RooflinePoint>,
+}
+
+/// A level roof.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoofPeak {
+    /// The precisions that have it, as `bf16, fp16`.
+    pub precision: String,
+    /// FLOP/s.
+    pub flops_per_s: f64,
+    /// Whether any point has this peak.
+    pub is_used: bool,
+}
+
+/// What a point stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PointGrain {
+    /// An operator of the model, or of the trace by its shapes.
+    Operator,
+    /// A kernel.
+    Kernel,
+    /// The kernels of a class in a layer.
+    Layer,
+}
+
+/// A point, over all steps of its phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RooflinePoint {
+    /// What it stands for.
+    pub grain: PointGrain,
+    /// Its name.
+    pub name: String,
+    /// Full name of a kernel, where `name` is a short one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_name: Option<String>,
+    /// Its class.
+    pub class: Cow<'static, str>,
+    /// The layer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<i32>,
+    /// The phase of its steps; null where phases are not told apart.
+    pub phase: Option<Cow<'static, str>>,
+    /// Number of executions; null where it is not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<usize>,
+    /// Its time.
+    pub ns: i64,
+    /// Lower bound of its time; null where it is not known.
+    pub floor_ns: Option<i64>,
+    /// FLOPs that its results need.
+    pub flops: f64,
+    /// Bytes that must move.
+    pub bytes: f64,
+    /// What limits it: `compute` or `memory`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Cow<'static, str>>,
+}
+
+impl RooflinePoint {
+    /// FLOPs for each byte.
+    #[must_use]
+    pub fn intensity(&self) -> f64 {
+        self.flops / self.bytes
+    }
+
+    /// FLOP/s that it achieved.
+    #[must_use]
+    pub fn flops_per_s(&self) -> f64 {
+        self.flops * 1e9 / self.ns as f64
+    }
+
+    /// Time above the lower bound.
+    #[must_use]
+    pub fn lost_ns(&self) -> Option<i64> {
+        self.floor_ns.map(|floor| self.ns - floor)
+    }
+
+    fn is_drawn(&self) -> bool {
+        self.flops > 0.0
+            && self.bytes > 0.0
+            && self.ns > 0
+            && self.flops.is_finite()
+            && self.bytes.is_finite()
+    }
+}
+
+pub(super) struct RooflineSource;
+
+impl ChartSource for RooflineSource {
+    fn name(&self) -> &'static str {
+        "roofline"
+    }
+    fn title(&self) -> &'static str {
+        "Roofline"
+    }
+    fn section(&self) -> &'static str {
+        "roofline"
+    }
+    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
+        let plot = match inputs.findings.get::<Ledger>().and_then(of_model) {
+            Some(plot) => plot,
+            None => {
+                let rates = inputs.findings.get::<ShapeRates>().ok_or_else(|| {
+                    "FLOPs and bytes are not known: give --model CONFIG, or record shapes (record_shapes=True)"
+                        .to_owned()
+                })?;
+                of_shapes(rates)
+            }
+        };
+        let all = plot.points.len();
+        let mut plot = plot;
+        plot.points.retain(RooflinePoint::is_drawn);
+        if plot.points.is_empty() {
+            return Err("no kernel has both FLOPs and bytes that are known".to_owned());
+        }
+        let work = match &plot.model {
+            Some(model) => format!("Work of {model}"),
+            None => "Work by recorded shapes".to_owned(),
+        };
+        let device = plot
+            .device
+            .as_ref()
+            .map_or(", peaks of the device not known".to_owned(), |device| format!(" on {device}"));
+        let left_out = (all > plot.points.len()).then(|| {
+            format!("; {} without FLOPs not shown", format::count((all - plot.points.len()) as i64))
+        });
+        Ok((format!("{work}{device}{}", left_out.unwrap_or_default()), ChartKind::Roofline(plot)))
+    }
+}
+
+/// By the operators of a model.
+fn of_model(ledger: &Ledger) -> Option<RooflinePlot> {
+    let source = ledger.floor_of.as_ref()?;
+    let mut used = Vec::new();
+    let mut plot = RooflinePlot {
+        device: Some(source.device.clone()),
+        model: Some(source.model.clone()),
+        ..RooflinePlot::default()
+    };
+    for phase in &ledger.phases {
+        plot.points.extend(phase_points(phase));
+        let achieved = phase.operators.iter().map(|row| &row.achieved);
+        let achieved = achieved.chain(phase.kernels.iter().filter_map(|row| row.achieved.as_ref()));
+        for one in achieved {
+            used.extend(one.peak_flops_per_s);
+            plot.bytes_per_s = one.peak_bytes_per_s.or(plot.bytes_per_s);
+        }
+    }
+    raise(&mut plot, &source.device, &used);
+    Some(plot)
+}
+
+fn phase_points(phase: &PhaseLedger) -> Vec<RooflinePoint> {
+    let of = |grain, name: &str, class: Cow<'static, str>, achieved: &Achieved| RooflinePoint {
+        grain,
+        name: named(name),
+        full_name: None,
+        class,
+        layer: None,
+        phase: Some(phase.phase.clone()),
+        count: None,
+        ns: 0,
+        floor_ns: None,
+        flops: achieved.flops,
+        bytes: achieved.bytes,
+        limit: Some(achieved.limit.clone()),
+    };
+    let operator = |row: &OperatorTime| RooflinePoint {
+        count: Some(row.count),
+        ns: row.ns,
+        floor_ns: Some(row.floor_ns),
+        ..of(PointGrain::Operator, &row.operator, row.class.clone(), &row.achieved)
+    };
+    let kernel = |row: &KernelTime| {
+        let achieved = row.achieved.as_ref()?;
+        Some(RooflinePoint {
+            full_name: Some(full_name(&row.name)),
+            count: Some(row.count),
+            ns: row.ns,
+            floor_ns: Some(row.floor_ns),
+            ..of(PointGrain::Kernel, &row.short_name, row.class.as_str().into(), achieved)
+        })
+    };
+    let layer = |row: &LayerClass| {
+        let class = row.class.as_str();
+        Some(RooflinePoint {
+            grain: PointGrain::Layer,
+            name: format!("layer {}, {}", row.layer, class.replace('_', " ")),
+            full_name: None,
+            class: class.into(),
+            layer: Some(row.layer),
+            phase: Some(phase.phase.clone()),
+            count: None,
+            ns: row.ns,
+            floor_ns: row.floor_ns,
+            flops: row.flops?,
+            bytes: row.bytes?,
+            limit: None,
+        })
+    };
+    let mut points: Vec<RooflinePoint> = phase.operators.iter().take(POINTS).map(operator).collect();
+    points.extend(phase.kernels.iter().filter_map(kernel).take(POINTS));
+    points.extend(phase.layer_classes.iter().filter_map(layer).take(POINTS));
+    points
+}
+
+/// By the shapes that the trace recorded.
+fn of_shapes(rates: &ShapeRates) -> RooflinePlot {
+    let mut plot = RooflinePlot { device: rates.device.clone(), ..RooflinePlot::default() };
+    let all = rates.shapes.iter().map(|row| &row.rate).chain(rates.kernels.iter().map(|row| &row.rate));
+    let used: Vec<f64> = all.clone().filter_map(|rate| rate.peak_flops_per_s).collect();
+    plot.bytes_per_s = all.clone().find_map(|rate| rate.peak_bytes_per_s);
+    let shape = |row: &ShapeRate| RooflinePoint {
+        grain: PointGrain::Operator,
+        name: named(&format!("{} {}", row.operator, row.sizes)),
+        full_name: None,
+        class: row.format.clone().unwrap_or("dtype not known".into()),
+        layer: None,
+        phase: None,
+        count: Some(row.count),
+        ns: row.ns,
+        floor_ns: row.rate.floor_ns,
+        // An upper bound of FLOPs has no rate: it has no place here either.
+        flops: row.rate.flops.filter(|_| row.rate.flops_per_s.is_some()).unwrap_or_default(),
+        bytes: row.rate.bytes.unwrap_or_default(),
+        limit: row.rate.limit.clone(),
+    };
+    let kernel = |row: &ShapeKernelRate| RooflinePoint {
+        grain: PointGrain::Kernel,
+        name: named(&row.short_name),
+        full_name: Some(full_name(&row.name)),
+        class: "kernel".into(),
+        layer: None,
+        phase: None,
+        count: Some(row.count),
+        ns: row.ns,
+        floor_ns: row.rate.floor_ns,
+        flops: row.rate.flops.filter(|_| row.rate.flops_per_s.is_some()).unwrap_or_default(),
+        bytes: row.rate.bytes.unwrap_or_default(),
+        limit: row.rate.limit.clone(),
+    };
+    plot.points = rates.shapes.iter().take(POINTS).map(shape).collect();
+    plot.points.extend(rates.kernels.iter().take(POINTS).map(kernel));
+    if let Some(device) = plot.device.clone() {
+        raise(&mut plot, &device, &used);
+    }
+    plot
+}
+
+/// Adds the roofs: those of the catalog's device, else the peaks that the points have.
+fn raise(plot: &mut RooflinePlot, device: &str, used: &[f64]) {
+    let is_alike = |a: f64, b: f64| (a - b).abs() <= ALIKE * a.abs().max(b.abs());
+    let mut peaks: Vec<RoofPeak> = Vec::new();
+    let mut add = |precision: &str, flops_per_s: f64| match peaks
+        .iter_mut()
+        .find(|peak| is_alike(peak.flops_per_s, flops_per_s))
+    {
+        Some(peak) if precision.is_empty() || peak.precision.split(", ").any(|one| one == precision) => {}
+        Some(peak) => {
+            peak.precision.push_str(", ");
+            peak.precision.push_str(precision);
+        }
+        None => peaks.push(RoofPeak {
+            precision: precision.to_owned(),
+            flops_per_s,
+            is_used: used.iter().any(|one| is_alike(*one, flops_per_s)),
+        }),
+    };
+    if let Ok(device) = Catalog::embedded().find(device) {
+        for dtype in Dtype::ALL {
+            device.peak_flops(*dtype).into_iter().for_each(|peak| add(dtype.as_str(), peak));
+        }
+        plot.bytes_per_s = plot.bytes_per_s.or(device.bandwidth_bytes_per_s);
+    }
+    // Sums over operators of several precisions have a peak between theirs: no roof.
+    if peaks.is_empty() {
+        let highest = used.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if highest.is_finite() {
+            peaks.push(RoofPeak { precision: "peak".to_owned(), flops_per_s: highest, is_used: true });
+        }
+    }
+    peaks.sort_by(|a, b| b.flops_per_s.total_cmp(&a.flops_per_s));
+    plot.peaks = peaks;
+}

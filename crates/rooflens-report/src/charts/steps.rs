@@ -1,0 +1,106 @@
+//! How long each step took.
+
+use std::borrow::Cow;
+
+use rooflens_analyze::analyses::{PhaseStat, Phases};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ChartInputs, ChartKind, ChartSource, named};
+use crate::block::Block;
+
+/// Groups of steps in a chart.
+const GROUPS: usize = 6;
+/// Fewer points than this are no distribution.
+const LEAST: usize = 3;
+
+/// The duration of each step, in order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepsPlot {
+    /// Groups of like steps, the one with the most time first.
+    pub groups: Vec<StepGroup>,
+}
+
+/// Steps that are alike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepGroup {
+    /// Their common name.
+    pub name: String,
+    /// What they do.
+    pub phase: Cow<'static, str>,
+    /// Whose time it is: `device` or `host`.
+    pub timeline: Cow<'static, str>,
+    /// How many there are.
+    pub count: usize,
+    /// Whether `points` are some of them only, evenly sampled.
+    pub is_sampled: bool,
+    /// Steps that the recording disturbed, which are not among the points.
+    pub flawed: usize,
+    /// Median.
+    pub p50_ns: Option<i64>,
+    /// 99th percentile.
+    pub p99_ns: Option<i64>,
+    /// The steps, in order of start.
+    pub points: Vec<StepPoint>,
+}
+
+/// A step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepPoint {
+    /// Its rank; null where it is not known.
+    pub rank: Option<i32>,
+    /// Its number among the steps of its group on its rank, from 0 in order of start.
+    pub number: usize,
+    /// Its start since the run's clock base; null where it is not known.
+    pub ts_ns: Option<i64>,
+    /// Its duration.
+    pub ns: i64,
+}
+
+pub(super) struct StepsChart;
+
+impl ChartSource for StepsChart {
+    fn name(&self) -> &'static str {
+        "steps"
+    }
+    fn title(&self) -> &'static str {
+        "Duration of each step"
+    }
+    fn section(&self) -> &'static str {
+        "phases"
+    }
+    fn replaces(&self, block: &Block) -> bool {
+        matches!(block, Block::Chart(_))
+    }
+    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
+        let none = || "the input has no steps: annotate them, or profile with a schedule".to_owned();
+        let Phases(phases) = inputs.findings.get::<Phases>().ok_or_else(none)?;
+        let many = phases.iter().filter(|phase| phase.durations_ns.len() >= LEAST);
+        let groups: Vec<StepGroup> = many.take(GROUPS).map(group).collect();
+        if groups.is_empty() {
+            return Err(format!("no group of steps has {LEAST} steps or more"));
+        }
+        Ok((String::new(), ChartKind::Steps(StepsPlot { groups })))
+    }
+}
+
+fn group(phase: &PhaseStat) -> StepGroup {
+    let flawed: usize = phase.flawed.iter().map(|flawed| flawed.steps).sum();
+    let point = |(index, ns): (usize, &i64)| match phase.durations_of.get(index) {
+        Some((rank, number, ts_ns)) => {
+            StepPoint { rank: Some(*rank), number: *number, ts_ns: Some(*ts_ns), ns: *ns }
+        }
+        None => StepPoint { rank: None, number: index, ts_ns: None, ns: *ns },
+    };
+    StepGroup {
+        name: named(&phase.name),
+        phase: phase.kind.as_str().into(),
+        timeline: phase.timeline.clone(),
+        count: phase.count,
+        is_sampled: phase.durations_ns.len() + flawed < phase.count,
+        flawed,
+        p50_ns: phase.extent().map(|extent| extent.p50_ns),
+        p99_ns: phase.extent().map(|extent| extent.p99_ns),
+        points: phase.durations_ns.iter().enumerate().map(point).collect(),
+    }
+}

@@ -1,0 +1,50 @@
+// Steps: a dot per step in order of start, those beyond p99 stand out.
+drawers.steps = (data) => {
+  const controls = [{ key: "group", label: "Steps", values: data.groups.map((group, index) => [String(index), group.name]) }];
+  const chosen = (state) => data.groups[Number(state.group)] ?? data.groups[0];
+  const point = (group, ranks) => (step, index) => ({
+    value: [index, step.ns],
+    weight: step.ns,
+    tip: {
+      title: `step ${step.number}${ranks > 1 ? ` of rank ${step.rank}` : ""}`,
+      rows: [
+        ["duration", time(step.ns)],
+        ["above the median", group.p50_ns === null ? null : `${time(Math.max(0, step.ns - group.p50_ns))}`, true],
+        ["starts at", step.ts_ns === null ? null : `${(step.ts_ns / 1e9).toFixed(6)} s`],
+      ],
+      note: "Click to open it in the timeline.",
+    },
+    show: {
+      kind: "step", number: step.number, rank: step.rank, ts_ns: step.ts_ns, dur_ns: step.ns,
+      group: group.name, phase: group.phase,
+    },
+  });
+  const option = (colours, state) => {
+    const group = chosen(state);
+    const ranks = new Set(group.points.map((step) => step.rank)).size;
+    const limit = group.p99_ns ?? Infinity;
+    const dots = group.points.map(point(group, ranks));
+    const dot = (name, colour, symbol, size, kept) => ({
+      name, type: "scatter", animation: false, symbol, symbolSize: size, large: true, largeThreshold: 300,
+      itemStyle: { color: colour, opacity: 0.75 }, data: dots.filter(({ value }) => kept(value[1])),
+    });
+    const lines = [["p50", group.p50_ns], ["p99", group.p99_ns]].filter(([, ns]) => ns !== null);
+    return {
+      grid: { left: 8, right: 16, top: 14, bottom: 10 },
+      xAxis: axis(colours, { type: "value", min: 0, max: Math.max(1, group.points.length - 1), minInterval: 1, name: "steps in order of start", nameGap: 26, splitLine: { show: false } }),
+      yAxis: axis(colours, { type: "value", scale: true, axisLabel: { color: colours.muted, fontSize: 11, formatter: (value) => short(time(value)) } }),
+      dataZoom: [{ ...ZOOM, xAxisIndex: 0 }],
+      series: [
+        { ...dot("steps", colours.tone("plain"), "circle", 6, (ns) => ns <= limit), markLine: rules(colours, lines.map(([name, ns]) => rule(colours, name, ns, `${name} ${time(ns)}`))) },
+        dot("beyond p99", colours.tone("launch_bound"), "diamond", 11, (ns) => ns > limit),
+      ],
+    };
+  };
+  const note = (state) => {
+    const group = chosen(state);
+    const flawed = group.flawed > 0 ? ` ${group.flawed} disturbed by the recording are left out.` : "";
+    const sampled = group.is_sampled ? ` ${whole(group.points.length)} of them, evenly sampled.` : "";
+    return `${whole(group.count)} steps, ${group.timeline === "device" ? "span on the device" : "duration on the host"}.${sampled}${flawed}`;
+  };
+  return { controls, option, note, height: 260 };
+};

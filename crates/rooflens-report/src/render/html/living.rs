@@ -1,0 +1,106 @@
+//! Living charts of a page: their data, and the scripts that draw them in place of still pictures.
+
+use crate::block::Block;
+use crate::charts::{self, ChartData, ChartSource, MissingChart};
+use crate::format;
+use crate::render::Part;
+use crate::render::html::{Size, draw, escape, prose};
+
+/// Apache ECharts, built as `vendor/echarts/build` says.
+pub const LIBRARY: &str = include_str!("../../../vendor/echarts/echarts.min.js");
+
+/// Our own scripts, in order: one function around them all.
+const SCRIPTS: &[&str] = &[
+    include_str!("charts/core.js"),
+    include_str!("charts/roofline.js"),
+    include_str!("charts/ledger.js"),
+    include_str!("charts/steps.js"),
+    include_str!("charts/layers.js"),
+    include_str!("charts/over_time.js"),
+    include_str!("charts/rates.js"),
+    include_str!("charts/live.js"),
+];
+
+/// A chart with where it comes from.
+fn source(chart: &ChartData) -> Option<&'static dyn ChartSource> {
+    charts::find(&chart.name)
+}
+
+/// Adds a part for each chart whose section has nothing else to show.
+pub(super) fn add_parts(parts: &mut Vec<Part>, charts: &[ChartData], end: usize) {
+    let mut end = end;
+    for source in charts.iter().filter_map(source) {
+        if parts.iter().all(|part| part.name != source.section()) {
+            parts.insert(end, Part { name: source.section(), title: source.title(), blocks: vec![] });
+            end += 1;
+        }
+    }
+}
+
+/// Why charts are missing, folded.
+pub(super) fn reasons(missing: &[MissingChart]) -> Option<Block> {
+    let line = |chart: &MissingChart| format!("{}: {}.", chart.title, chart.reason);
+    (!missing.is_empty()).then(|| Block::Folded {
+        title: format!("{} without data", format::plural(missing.len() as i64, "chart")),
+        blocks: vec![Block::Lines(missing.iter().map(line).collect())],
+    })
+}
+
+/// The charts of a part, as HTML, and the blocks that they leave.
+pub(super) fn figures<'a>(part: &'a Part, charts: &[ChartData]) -> (String, Vec<&'a Block>) {
+    let mut rest: Vec<&Block> = part.blocks.iter().collect();
+    let mut out = String::new();
+    for chart in charts {
+        let Some(source) = source(chart).filter(|source| source.section() == part.name) else { continue };
+        let (replaced, kept): (Vec<&Block>, Vec<&Block>) =
+            rest.into_iter().partition(|block| source.replaces(block));
+        rest = kept;
+        out.push_str(&figure(chart, &replaced));
+    }
+    (out, rest)
+}
+
+fn figure(chart: &ChartData, replaced: &[&Block]) -> String {
+    let still = match replaced {
+        [] => chart.svg(),
+        [only] => draw(only, Size::Wide, None),
+        many => many.iter().map(|block| draw(block, Size::Half, None)).collect(),
+    };
+    let few = if replaced.len() > 1 { " pair" } else { "" };
+    let subtitle = if chart.subtitle.is_empty() {
+        String::new()
+    } else {
+        format!("<span>{}</span>", prose(&chart.subtitle))
+    };
+    format!(
+        "<div class=\"wide\">\n<figure class=\"living\" data-chart=\"{}\"><figcaption><b>{}</b>{subtitle}</figcaption>\n\
+         <div class=\"still{few}\">\n{still}</div></figure>\n</div>\n",
+        escape(&chart.name),
+        escape(&chart.title)
+    )
+}
+
+/// The data and the scripts; nothing where there is no chart.
+pub(super) fn scripts(charts: &[ChartData]) -> String {
+    if charts.is_empty() {
+        return String::new();
+    }
+    let data = serde_json::to_string(charts).unwrap_or_else(|_| "[]".to_owned());
+    let own = script();
+    format!(
+        "<script type=\"application/json\" id=\"charts-data\">{}</script>\n\
+         <script id=\"charts-library\">\n{LIBRARY}</script>\n\
+         <script id=\"charts-script\">\n{own}</script>\n",
+        inert(&data)
+    )
+}
+
+/// Our own scripts, to be run after the library and below the data.
+pub fn script() -> String {
+    format!("\"use strict\";\n(() => {{\n{}}})();\n", SCRIPTS.concat())
+}
+
+/// JSON that cannot end the element it stands in.
+fn inert(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
