@@ -25,6 +25,7 @@ pub mod perfetto;
 pub mod project;
 pub mod report;
 pub mod run;
+pub mod run_index;
 pub mod saved;
 pub mod self_test;
 pub mod shell;
