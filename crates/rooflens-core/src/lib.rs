@@ -21,6 +21,7 @@ pub mod kept;
 pub mod kernels;
 pub mod model;
 pub mod observer;
+pub mod overview;
 pub mod perfetto;
 pub mod project;
 pub mod report;

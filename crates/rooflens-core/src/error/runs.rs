@@ -107,6 +107,8 @@ pub enum RunsError {
         name: String,
         /// Columns that may have been meant.
         near: Vec<String>,
+        /// All columns.
+        names: Vec<String>,
     },
     /// No run is meant; the message says what there is.
     #[error("{0}")]
@@ -163,7 +165,12 @@ impl RunsError {
                 "as in --where model=Qwen/Qwen3-8B, --where model~qwen, --where tag=baseline or \
                  --where 'tpot_p50_ns<20ms'",
             ),
-            RunsError::Column { near, .. } => Hint::words(format!("did you mean {}?", near.join(", "))),
+            RunsError::Column { near, .. } if !near.is_empty() => {
+                Hint::words(format!("did you mean {}?", near.join(", ")))
+            }
+            RunsError::Column { names, .. } => {
+                Hint::words(format!("write COLUMN=VALUE, with one of {}", names.join(", ")))
+            }
             RunsError::NothingMeant(_) => return None,
             RunsError::NotTwo(_) => Hint::words(
                 "rooflens compare RUNS_DIR --where … --by tag compares two groups, without --by the last two runs",

@@ -53,8 +53,7 @@ impl RunColumn {
         }
         let names = Self::names();
         let near = rooflens_compose::near(name, names.iter().map(String::as_str));
-        let near = if near.is_empty() { names } else { near };
-        Err(RunsError::Column { name: name.to_owned(), near })
+        Err(RunsError::Column { name: name.to_owned(), near, names })
     }
 
     /// The names of all columns.

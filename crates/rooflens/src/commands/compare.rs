@@ -15,6 +15,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::output::{self, Page};
 use crate::progress;
+use crate::runs::holds_runs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -87,9 +88,10 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let inputs: Vec<PathBuf> = args.baseline.into_iter().chain(args.inputs).collect();
     let filter = RunFilter::parse(&args.only).map_err(rooflens_core::Error::from)?;
     let observer = progress::observer(console, progress::READING);
+    let chooses = !filter.is_empty() || args.by.is_some();
     let folder = match inputs.as_slice() {
-        [folder] if args.store.is_none() && folder.is_dir() => Some(folder),
-        _ if !filter.is_empty() || args.by.is_some() => return Err(CliError::NotOneFolder),
+        [folder] if args.store.is_none() && holds_runs(folder, chooses) => Some(folder),
+        _ if chooses => return Err(CliError::NotOneFolder),
         _ => None,
     };
     if let Some(folder) = folder {

@@ -6,7 +6,7 @@ use clap::ValueHint;
 use rooflens_compare::trend::TrendOptions;
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::store_trend;
-use rooflens_core::run_index::{RunFilter, is_run};
+use rooflens_core::run_index::RunFilter;
 use rooflens_core::trend::{TrendRequest, folder_trend, trend};
 use rooflens_report::cost::terminal;
 
@@ -15,6 +15,7 @@ use crate::args::store::day;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
+use crate::runs::holds_runs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,7 +80,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let filter = RunFilter { since: args.since, until: args.until, ..filter };
     let found = match (args.store, args.runs.as_slice()) {
         (Some(store), _) => store_trend(&store, &filter, &args.key, options)?,
-        (None, [folder]) if folder.is_dir() && !is_run(folder) => {
+        (None, [folder]) if holds_runs(folder, !filter.is_empty()) => {
             folder_trend(folder, &filter, &args.key, options)?
         }
         (None, [_, ..]) if !filter.is_empty() => return Err(CliError::NotOneFolder),

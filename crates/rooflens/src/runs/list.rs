@@ -171,12 +171,18 @@ fn table(runs: &[IndexedRun], is_folder: bool, asked: &[&RunColumn]) -> Table {
     Table {
         columns: first
             .iter()
-            .map(|(column, _)| TableColumn::from(*column))
+            .map(|(column, _)| TableColumn::from(if is_folder { narrowed(*column) } else { *column }))
             .chain(columns)
             .chain([TableColumn::from(PROBLEM.0)])
             .collect(),
         ..Table::of_rows("runs", Vec::new(), rows)
     }
+}
+
+/// The names of folders have to be typed again, so they are not cut: other columns go where there is no room.
+fn narrowed(column: Column) -> Column {
+    let may_go = ["hardware", "runtime", "runtime_version", "node", "ranks"].contains(&column.key);
+    if may_go { column.at(Level::Screen) } else { column }
 }
 
 /// The cell of a column that is not among those that are always shown.

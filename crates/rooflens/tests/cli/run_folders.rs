@@ -62,7 +62,10 @@ fn a_folder_is_listed_filtered_and_sorted() {
     );
     assert!(list(&["--since", "1970-01-02"]).stderr.contains("matches all these options"));
     let screen = run(&["runs", &runs, "--sort", "ttft_p50_ns"]).fine();
-    assert!(screen.contains("3 runs in") && screen.contains("deep/b") && screen.contains("1 ms"), "{screen}");
+    assert!(
+        screen.contains("3 runs in") && screen.contains("deep/b") && screen.contains("1.00 ms"),
+        "{screen}"
+    );
     let refused = list(&["--where", "modle=x"]);
     assert!(refused.code == 2 && refused.hint().contains("did you mean model"), "{}", refused.stderr);
     let nothing = list(&["--where", "model=other"]);
