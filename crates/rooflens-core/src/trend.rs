@@ -1,5 +1,6 @@
 //! Since when is a number different? A value a run, or a column of a file.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rooflens_compare::headline;
@@ -11,8 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::SchemaTag;
-use crate::error::{CompareError, Error};
+use crate::error::{CompareError, Error, RunsError};
 use crate::run::Run;
+use crate::run_index::{IndexedRun, RunFilter, listed, mixed_columns, oldest_first};
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -107,6 +109,74 @@ pub fn trend(request: &TrendRequest) -> Result<Trend, Error> {
     Ok(Trend { schema, key, options, values, runs, change_points, missing, notes }.with_notes())
 }
 
+/// Finds where a metric of runs of a store or of a folder changed: oldest first.
+pub fn trend_of_runs(
+    place: &str,
+    runs: &[IndexedRun],
+    key: &str,
+    options: TrendOptions,
+) -> Result<Trend, Error> {
+    let key = headline::find(key).map_or(key, |metric| metric.key);
+    let found: Vec<Option<f64>> = runs.iter().map(|run| run.metric(key)).collect();
+    let missing: Vec<usize> = (0..found.len()).filter(|&at| found[at].is_none()).collect();
+    let values: Vec<f64> = found.iter().flatten().copied().collect();
+    if values.is_empty() {
+        let metrics = runs.iter().filter_map(|run| run.row.get("metrics")?.as_object());
+        let known: BTreeSet<&str> = metrics.flat_map(|metrics| metrics.keys()).map(String::as_str).collect();
+        let known: Vec<&str> = known.into_iter().collect();
+        let why = match (runs.len(), known.as_slice()) {
+            (0, _) => format!("{place} has no runs"),
+            (_, []) => format!("no run in {place} has a metric"),
+            (_, known) => format!("no run in {place} has {key}; they have {}", known.join(", ")),
+        };
+        return Err(RunsError::NothingMeant(why).into());
+    }
+    let measured = || runs.iter().zip(&found).filter(|(_, value)| value.is_some()).map(|(run, _)| run);
+    let name = |run: &IndexedRun| match &run.folder {
+        Some(folder) => folder.clone(),
+        None => format!("{} ({})", run.text("run_id"), run.text("day")),
+    };
+    let mixed = mixed_columns(measured());
+    let mut notes = Vec::new();
+    if !mixed.is_empty() {
+        notes.push(format!(
+            "these runs have {}, so what changed may be what was run: choose with --where",
+            mixed.join(", ")
+        ));
+    }
+    Ok(Trend {
+        schema: SchemaTag::new("trend"),
+        key: key.to_owned(),
+        options,
+        change_points: change_points(&values, &options),
+        values,
+        runs: Some(measured().map(name).collect()),
+        missing,
+        notes,
+    }
+    .with_notes())
+}
+
+/// Finds where a metric changed between the runs below a folder, oldest first. Where some do not say when they began, the
+/// names of their folders are the order.
+pub fn folder_trend(
+    folder: &Path,
+    filter: &RunFilter,
+    key: &str,
+    options: TrendOptions,
+) -> Result<Trend, Error> {
+    let place = folder.display().to_string();
+    let mut runs = filter.choose(&place, listed(folder)?)?;
+    let is_by_name = oldest_first(&mut runs);
+    let mut trend = trend_of_runs(&place, &runs, key, options)?;
+    if is_by_name {
+        trend.notes.push(
+            "some runs do not say when they began: the order is that of their folders' names".to_owned(),
+        );
+    }
+    Ok(trend)
+}
+
 /// The runs that have a value, by the end of their paths that tells them apart.
 fn names(runs: &[PathBuf], missing: &[usize]) -> Vec<String> {
     let end = |run: &Path, parts: usize| {
@@ -115,7 +185,7 @@ fn names(runs: &[PathBuf], missing: &[usize]) -> Vec<String> {
         all[all.len().saturating_sub(parts)..].join("/")
     };
     let is_unique = |parts: &usize| {
-        let ends: std::collections::BTreeSet<String> = runs.iter().map(|run| end(run, *parts)).collect();
+        let ends: BTreeSet<String> = runs.iter().map(|run| end(run, *parts)).collect();
         ends.len() == runs.len()
     };
     let parts = (1..=4).find(is_unique).unwrap_or(usize::MAX);

@@ -28,8 +28,8 @@ pub const SETTABLE: &[&str] = &[
     "ep",
 ];
 
-/// The row, as it stands in manifests.
-pub(crate) fn row(
+/// The row of a run as a store has it: its columns of `runs`, with those that whoever adds it sets.
+pub fn row(
     run: &RunRow,
     devices: Option<i32>,
     set: &BTreeMap<String, String>,

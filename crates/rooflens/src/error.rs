@@ -28,6 +28,9 @@ pub enum CliError {
     /// A load test that is not kept cannot go to a store.
     #[error("--store needs -o DIR in a load test")]
     StoreNeedsOutput,
+    /// Conditions on runs that were named one by one.
+    #[error("--where, --by, --since and --until choose from one folder of runs, or from a store")]
+    NotOneFolder,
     /// Parquet to standard output.
     #[error("--format parquet needs --output FILE")]
     ParquetNeedsFile,
@@ -108,6 +111,7 @@ impl CliError {
             | CliError::Skeleton(_)
             | CliError::NoBootstrap { .. }
             | CliError::NeedsYes { .. }
+            | CliError::NotOneFolder
             | CliError::UnknownDocument { .. }
             | CliError::NotEmpty { .. } => Exit::Usage,
             CliError::Stdout { .. }
@@ -146,6 +150,7 @@ impl CliError {
             CliError::NoBootstrap { root, .. } => {
                 Some(Hint::words(format!("rooflens init {} --force adds what is missing", word(root))))
             }
+            CliError::NotOneFolder => Some(Hint::command("rooflens runs DIR --where …")),
             CliError::NeedsYes { .. } => {
                 Some(Hint::words("--dry-run shows them; --yes makes them without asking"))
             }

@@ -5,6 +5,7 @@ mod config;
 mod exports;
 mod facts;
 mod gates;
+mod groups;
 pub(crate) mod rounds;
 mod side;
 
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::exports::ExportFormat;
 pub use self::gates::Gate;
+pub use self::groups::{GroupedSides, read_folder};
 pub use self::side::Side;
 use crate::document::SchemaTag;
 use crate::error::CompareError;

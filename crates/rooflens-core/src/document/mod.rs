@@ -160,6 +160,10 @@ pub const DOCUMENTS: &[DocumentSchema] = &[
         "run-sweep",
         "`rooflens run --multirun --format json`, `sweep.json` of a sweep",
     ),
+    DocumentSchema::of::<crate::run_index::RunsDeletedDocument>(
+        "runs-deleted",
+        "`rooflens runs delete --format json`",
+    ),
     DocumentSchema::of::<crate::self_test::SelfTest>("self-test", "`rooflens self-test --format json`"),
     DocumentSchema::of::<samples::SampleDocument>("sample", "`rooflens monitor --once --format json`"),
     DocumentSchema::of::<crate::run::SamplerRecord>("sampler", "`raw/sampler/sampler.json` of a run"),
@@ -171,6 +175,7 @@ pub const DOCUMENTS: &[DocumentSchema] = &[
         "samples-line",
         "each further line of `rooflens monitor --format json`",
     ),
+    DocumentSchema::of::<crate::run_index::TagsDocument>("tags", "`.rooflens/tags.json` of a run"),
     DocumentSchema::of::<crate::kernels::TopDocument<'_>>(
         "top_kernels",
         "`rooflens kernels top --format json`",

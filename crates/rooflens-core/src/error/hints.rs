@@ -111,6 +111,7 @@ pub fn of(error: &Error) -> Option<Hint> {
         Error::Compare(error) => Some(error.hint()),
         Error::Bench(error) => error.hint(),
         Error::Fleet(error) => error.hint(),
+        Error::Runs(error) => error.hint(),
         Error::NoConfigFolder { .. } => words(
             "rooflens init NEW_PROJECT creates one; another folder: --config-dir DIR; one model without a project: \
              rooflens run --model NAME_OR_FOLDER",

@@ -10,6 +10,7 @@ mod hints;
 mod kind;
 mod measure;
 pub mod place;
+mod runs;
 
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,7 @@ pub use self::fleet::FleetError;
 pub use self::hint::Hint;
 pub use self::kind::ErrorKind;
 pub use self::measure::MeasureError;
+pub use self::runs::RunsError;
 use crate::text::counted;
 
 /// A failure.
@@ -281,6 +283,9 @@ pub enum Error {
     /// A store, or a question to one.
     #[error(transparent)]
     Fleet(#[from] FleetError),
+    /// A folder of runs, or a run of it.
+    #[error(transparent)]
+    Runs(#[from] RunsError),
     /// A load test cannot be made.
     #[error(transparent)]
     Bench(#[from] BenchError),
@@ -332,6 +337,7 @@ impl Error {
             Error::Compare(error) => error.kind(),
             Error::Bench(error) => error.kind(),
             Error::Fleet(error) => error.kind(),
+            Error::Runs(error) => error.kind(),
             Error::Assets(error) => kind_of_assets(error.class()),
             Error::NoConfigFolder { .. }
             | Error::NoProject { .. }

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 
 use rooflens_schema::RunDir;
 use rooflens_store::{AddOptions, AddedRun, StoreError};
-use serde_json::Value as Json;
 
 use super::documents::{FailedRun, StoreAddedDocument};
 use super::store::{block_on, now, open};
 use crate::error::{Error, ErrorKind, FleetError};
 use crate::observer::{Event, SharedObserver, Stop};
 use crate::run::Run;
-use crate::saved;
+use crate::run_index::KeptNumbers;
 
 /// Runs to add.
 #[derive(Debug, Clone)]
@@ -28,16 +27,6 @@ pub struct AddRunsRequest {
     /// Columns of `runs` that they do not tell themselves.
     pub set: BTreeMap<String, String>,
 }
-
-/// Where a run's `metrics.json` has how far it was from the device's peaks: of a run, then of a load test.
-const SHARES_OF_PEAK: &[(&str, &str)] = &[
-    ("mfu_prefill", "/efficiency/phases/prefill/mfu"),
-    ("mbu_prefill", "/efficiency/phases/prefill/mbu"),
-    ("mfu_decode", "/efficiency/phases/decode/mfu"),
-    ("mbu_decode", "/efficiency/phases/decode/mbu"),
-    ("mfu_decode", "/efficiency/mfu"),
-    ("mbu_decode", "/efficiency/mbu"),
-];
 
 /// Adds runs to a store, one after the other; each is visible as soon as it is whole. One that cannot be added does not
 /// keep the others from it.
@@ -60,11 +49,11 @@ pub fn add(request: &AddRunsRequest, observer: &SharedObserver) -> Result<StoreA
         }
         observer.event(&Event::Working { what: &format!("adding {}", folder.display()) });
         let run = RunDir::new(folder);
-        let kept = saved::read_json(&run.report().join(saved::METRICS));
+        let kept = KeptNumbers::of(&run);
         let options = AddOptions {
             tenant: request.tenant.clone(),
             day: request.day.clone(),
-            set: told(&kept).into_iter().chain(request.set.clone()).collect(),
+            set: kept.columns().into_iter().chain(request.set.clone()).collect(),
             metrics: metrics(&run, &kept),
             now_unix_ns: now(),
         };
@@ -82,50 +71,11 @@ pub fn add(request: &AddRunsRequest, observer: &SharedObserver) -> Result<StoreA
     Ok(StoreAddedDocument::new(&request.store, is_new, added, failed))
 }
 
-/// What a report knows and the tables do not: which device a trace is of, and what a load test was told about the server.
-fn told(kept: &Json) -> BTreeMap<String, String> {
-    let efficiency = &kept["efficiency"];
-    let devices = efficiency["tensor_parallel"].as_u64().map(|count| count.to_string());
-    let of_server = efficiency["device"].as_str().filter(|_| devices.is_some());
-    let is_named = kept.pointer("/trace/hardware/0").is_some();
-    let recognised =
-        kept.pointer("/devices/0/recognised/device").and_then(Json::as_str).filter(|_| !is_named);
-    let device = of_server.or(recognised).map(str::to_owned);
-    let named = [("hardware", device), ("tp", devices.clone()), ("devices", devices)];
-    named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
-}
-
 /// What `compare` says of a run, how far it was from the device's peaks, and what a trace tells of its steps.
-fn metrics(run: &RunDir, kept: &Json) -> BTreeMap<String, f64> {
+fn metrics(run: &RunDir, kept: &KeptNumbers) -> BTreeMap<String, f64> {
     let samples = Run::of(run.clone()).samples();
     let headline = samples.into_iter().map(|(metric, sample)| (metric.key.to_owned(), sample.value()));
-    let all = headline.chain(shares_of_peak(kept)).chain(of_trace(kept));
-    all.filter(|(_, value)| value.is_finite()).collect()
-}
-
-/// The analysis of a trace; reports of runs have it within them.
-fn analysis(kept: &Json) -> &Json {
-    kept.get("analysis").unwrap_or(kept)
-}
-
-/// Median step of each phase, and the share of time in which devices were busy.
-fn of_trace(kept: &Json) -> BTreeMap<String, f64> {
-    let analysis = analysis(kept);
-    let list = |path: &str| analysis.pointer(path).and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
-    let mut found = BTreeMap::new();
-    for phase in list("/ledger/phases") {
-        let step = phase.pointer("/step/p50_ns").and_then(Json::as_f64);
-        if let (Some(name), Some(step)) = (phase["phase"].as_str(), step) {
-            let key = if name == "step" { "step_p50_ns".to_owned() } else { format!("{name}_step_p50_ns") };
-            found.insert(key, step);
-        }
-    }
-    let sum = |key: &str| list("/devices").iter().filter_map(|device| device[key].as_f64()).sum::<f64>();
-    let (busy, span) = (sum("busy_ns"), sum("span_ns"));
-    if span > 0.0 {
-        found.insert("device_busy_share".to_owned(), busy / span);
-    }
-    found
+    headline.chain(kept.further()).filter(|(_, value)| value.is_finite()).collect()
 }
 
 fn is_run(folder: &Path) -> bool {
@@ -144,9 +94,4 @@ fn run_folders(path: &Path) -> Vec<PathBuf> {
     }
     inside.sort();
     if inside.is_empty() { vec![path.to_owned()] } else { inside }
-}
-
-fn shares_of_peak(kept: &Json) -> BTreeMap<String, f64> {
-    let share = |&(key, path): &(&str, &str)| Some((key.to_owned(), kept.pointer(path)?.as_f64()?));
-    SHARES_OF_PEAK.iter().filter_map(share).collect()
 }

@@ -8,10 +8,10 @@ use rooflens_store::StoredRun;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
-use super::runs::StoreFilter;
-use super::store::{block_on, open, stored};
+use super::store::{as_stored, block_on, open};
 use crate::error::Error;
 use crate::observer::{Event, SharedObserver};
+use crate::run_index::{IndexedRun, RunFilter};
 use crate::saved;
 
 /// Inputs of a command; those that came from a store are gone when this is dropped.
@@ -73,14 +73,15 @@ pub fn checkout(store: &str, inputs: &[PathBuf], observer: &SharedObserver) -> R
         let run = match text.contains('=') {
             false => block_on(opened.find(&text, None))?,
             true => {
-                let columns = text.split(',').map(StoreFilter::parse).collect::<Result<_, _>>()?;
-                let filter = StoreFilter { columns, ..StoreFilter::default() };
+                let conditions: Vec<String> = text.split(',').map(str::to_owned).collect();
+                let filter = RunFilter::parse(&conditions)?;
                 let runs = match &mut all {
                     Some(runs) => runs,
-                    None => all.insert(stored(store)?),
+                    None => all.insert(as_stored(store)?),
                 };
-                let found = runs.iter().find(|run| filter.takes(run)).cloned();
-                found.ok_or_else(|| filter.nothing_meant(store, runs))?
+                let listed: Vec<IndexedRun> = runs.iter().cloned().map(IndexedRun::from).collect();
+                let found = listed.iter().position(|run| filter.takes(run)).and_then(|at| runs.get(at));
+                found.cloned().ok_or_else(|| filter.nothing_meant(store, &listed))?
             }
         };
         observer.event(&Event::Working { what: &format!("reading run {} of the store", run.entry.run_id) });

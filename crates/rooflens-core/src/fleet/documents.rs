@@ -3,9 +3,10 @@
 use rooflens_store::{AddedRun, ChangedDay, DamagedFile, StoredRun, Vacuumed, VerifiedStore};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use crate::document::SchemaTag;
+use crate::run_index::IndexedRun;
 
 /// Runs that were added to a store.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -42,47 +43,49 @@ impl StoreAddedDocument {
     }
 }
 
-/// A run of a store.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct StoredRunDocument {
-    /// Its id.
-    pub run_id: String,
-    /// Whose run.
-    pub tenant: String,
-    /// The day that it is filed under.
-    pub day: String,
-    /// When it was added, since 1970.
-    pub added_unix_ns: i64,
-    /// Its row of the table `runs`, and its metrics under `metrics`.
-    pub row: Map<String, Json>,
+impl From<StoredRun> for IndexedRun {
+    fn from(run: StoredRun) -> Self {
+        let label = run.entry.row.get("label").and_then(Json::as_str).filter(|label| !label.is_empty());
+        IndexedRun {
+            run_id: Some(run.entry.run_id),
+            folder: None,
+            sweep: None,
+            tenant: Some(run.tenant),
+            day: Some(run.day),
+            added_unix_ns: Some(run.entry.added_unix_ns),
+            tags: label.map(str::to_owned).into_iter().collect(),
+            problem: None,
+            row: run.entry.row,
+        }
+    }
 }
 
-/// The runs of a store, newest first.
+/// The runs of a store, or of a folder of run directories.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StoreRunsDocument {
     /// `rooflens.store-runs`.
     pub schema: SchemaTag,
-    /// The store.
+    /// The store, or the folder.
     pub store: String,
+    /// Whether it is a folder of run directories, not a store.
+    #[serde(default)]
+    pub is_folder: bool,
     /// Characters of an id that tell the runs of the store apart.
     #[serde(default)]
     pub id_characters: usize,
-    /// The runs.
-    pub runs: Vec<StoredRunDocument>,
+    /// The runs, newest first unless another order was asked for.
+    pub runs: Vec<IndexedRun>,
 }
 
 impl StoreRunsDocument {
-    pub(super) fn new(store: &str, id_characters: usize, runs: Vec<StoredRun>) -> Self {
-        let run = |run: StoredRun| StoredRunDocument {
-            run_id: run.entry.run_id,
-            tenant: run.tenant,
-            day: run.day,
-            added_unix_ns: run.entry.added_unix_ns,
-            row: run.entry.row,
-        };
+    pub(super) fn new(store: &str, id_characters: usize, runs: Vec<IndexedRun>) -> Self {
         let schema = SchemaTag::new("store-runs");
-        let runs = runs.into_iter().map(run).collect();
-        StoreRunsDocument { schema, store: store.to_owned(), id_characters, runs }
+        StoreRunsDocument { schema, store: store.to_owned(), is_folder: false, id_characters, runs }
+    }
+
+    /// Those of a folder.
+    pub fn of_folder(folder: &str, id_characters: usize, runs: Vec<IndexedRun>) -> Self {
+        StoreRunsDocument { is_folder: true, ..Self::new(folder, id_characters, runs) }
     }
 }
 

@@ -24,11 +24,11 @@ pub use self::answer::{AnswerColumn, AnswerHead, FirstRows, QueryCost, QueryDocu
 pub use self::checkout::{Checkout, checkout};
 pub use self::documents::{
     FailedRun, StoreAddedDocument, StoreChangedDocument, StoreRemovedDocument, StoreRunsDocument,
-    StoreVacuumedDocument, StoreVerifiedDocument, StoredRunDocument,
+    StoreVacuumedDocument, StoreVerifiedDocument,
 };
 pub use self::export::{ExportTarget, statements};
 pub use self::listed::QueriesDocument;
 pub use self::query::{AnswerTaker, QueryRequest, QueryText, QueryWatch, query};
-pub use self::runs::{StoreFilter, store_trend};
-pub use self::store::{RetainRequest, compact, remove, retain, runs, set, vacuum, verify};
+pub use self::runs::{characters_of_an_id, store_trend};
+pub use self::store::{RetainRequest, compact, find, remove, retain, runs, set, tag, untag, vacuum, verify};
 pub use self::writer::{AnswerFormat, AnswerWriter};

@@ -11,9 +11,10 @@ use super::documents::{
     StoreChangedDocument, StoreRemovedDocument, StoreRunsDocument, StoreVacuumedDocument,
     StoreVerifiedDocument,
 };
-use super::runs::{StoreFilter, characters_of_an_id};
-use crate::error::{Error, FleetError};
+use super::runs::characters_of_an_id;
+use crate::error::{Error, FleetError, RunsError};
 use crate::observer::{Event, SharedObserver, Stop};
+use crate::run_index::{IndexedRun, RunFilter, is_tag};
 
 /// How long to keep what.
 #[derive(Debug, Clone, Default)]
@@ -27,14 +28,19 @@ pub struct RetainRequest {
 }
 
 /// The runs of a store that match, newest first.
-pub fn runs(address: &str, filter: &StoreFilter) -> Result<StoreRunsDocument, Error> {
+pub fn runs(address: &str, filter: &RunFilter) -> Result<StoreRunsDocument, Error> {
     let all = stored(address)?;
     let characters = characters_of_an_id(&all);
-    Ok(StoreRunsDocument::new(address, characters, filter.choose(address, &all)?))
+    Ok(StoreRunsDocument::new(address, characters, filter.choose(address, all)?))
+}
+
+/// All of them, newest first.
+pub(super) fn stored(address: &str) -> Result<Vec<IndexedRun>, Error> {
+    Ok(as_stored(address)?.into_iter().map(IndexedRun::from).collect())
 }
 
 /// The same, as they stand in the store.
-pub(super) fn stored(address: &str) -> Result<Vec<StoredRun>, Error> {
+pub(super) fn as_stored(address: &str) -> Result<Vec<StoredRun>, Error> {
     let mut runs = block_on(open(address)?.runs())?;
     // What does not say when it began is of its day, in the order in which it was added.
     let began = |run: &StoredRun| {
@@ -58,6 +64,59 @@ pub fn verify(address: &str, observer: &SharedObserver) -> Result<StoreVerifiedD
 
 /// Fewest characters of an id that name a run to be removed: a typing error is not to cost one.
 const LEAST_OF_AN_ID: usize = 8;
+
+/// Runs of a store, by their ids or the beginnings of them, of one tenant or of any. Nothing is changed.
+pub fn find(address: &str, ids: &[String], tenant: Option<&str>) -> Result<Vec<IndexedRun>, Error> {
+    let store = open(address)?;
+    let found = ids.iter().map(|id| Ok(block_on(store.find(id, tenant))?.into()));
+    found.collect()
+}
+
+/// Gives runs of a store a label, which is their only tag; one that has another keeps it, and that is an error.
+pub fn tag(
+    address: &str,
+    ids: &[String],
+    tenant: Option<&str>,
+    tag: &str,
+) -> Result<StoreRunsDocument, Error> {
+    if !is_tag(tag) {
+        return Err(RunsError::Tag { word: tag.to_owned() }.into());
+    }
+    let found = find(address, ids, tenant)?;
+    if let Some(other) = found.iter().find(|run| run.tags.iter().any(|label| label != tag)) {
+        let (run, label) = (other.text("run_id"), other.tags.join(", "));
+        return Err(RunsError::OtherLabel { run, label }.into());
+    }
+    relabel(address, &found, tag, |run| run.tags.is_empty())
+}
+
+/// Takes a label from runs of a store. A run that does not have it stays as it is.
+pub fn untag(
+    address: &str,
+    ids: &[String],
+    tenant: Option<&str>,
+    tag: &str,
+) -> Result<StoreRunsDocument, Error> {
+    let found = find(address, ids, tenant)?;
+    relabel(address, &found, "", |run| run.tags.iter().any(|label| label == tag))
+}
+
+fn relabel(
+    address: &str,
+    found: &[IndexedRun],
+    label: &str,
+    is_changed: impl Fn(&IndexedRun) -> bool,
+) -> Result<StoreRunsDocument, Error> {
+    let values = [("label".to_owned(), label.to_owned())].into();
+    let mut now = Vec::new();
+    for run in found {
+        match is_changed(run) {
+            false => now.push(run.clone()),
+            true => now.extend(set(address, &run.text("run_id"), run.tenant.as_deref(), &values, "")?.runs),
+        }
+    }
+    Ok(StoreRunsDocument::new(address, characters_of_an_id(&now), now))
+}
 
 /// Removes runs, by their ids or the beginnings of them, of one tenant or of any.
 pub fn remove(
@@ -91,7 +150,7 @@ pub fn set(
     let found = block_on(store.find(id, tenant))?;
     block_on(store.set(&found, values, &audited(reason)))?;
     let now = block_on(store.find(&found.entry.run_id, Some(&found.tenant)))?;
-    Ok(StoreRunsDocument::new(address, now.entry.run_id.len(), vec![now]))
+    Ok(StoreRunsDocument::new(address, now.entry.run_id.len(), vec![now.into()]))
 }
 
 fn audited(reason: &str) -> Audited {

@@ -56,9 +56,11 @@ pub fn share(share: f64, columns: usize) -> String {
     bar
 }
 
+/// Heights of a line.
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
 /// A chart in one line of at most `columns`: the largest value of each part of it.
 pub fn sparkline(chart: &Chart, columns: usize) -> String {
-    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let totals = totals(chart);
     let highest = totals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let peak = if chart.mark == Mark::Areas { 1.0 } else { highest.max(0.0) };
@@ -75,6 +77,27 @@ pub fn sparkline(chart: &Chart, columns: usize) -> String {
             LEVELS[level.clamp(1, 8) - 1]
         })
         .collect()
+}
+
+/// A chart in one line of at most `columns`, from its smallest value to its largest: the largest value of each part.
+pub fn scaled_sparkline(chart: &Chart, columns: usize) -> String {
+    let totals = totals(chart);
+    let columns = columns.min(totals.len());
+    (0..columns)
+        .map(|column| {
+            let part = &totals[column * totals.len() / columns..(column + 1) * totals.len() / columns];
+            let largest = part.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            LEVELS[level_between(&totals, largest)]
+        })
+        .collect()
+}
+
+/// The smallest and the largest value of a chart.
+pub fn extent(chart: &Chart) -> (f64, f64) {
+    let totals = totals(chart);
+    let low = totals.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = totals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (low, high)
 }
 
 /// Of eight levels between the lowest and the highest value, 0 to 7; the middle where they are the same.

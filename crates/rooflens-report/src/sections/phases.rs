@@ -15,6 +15,10 @@ const SCREEN: usize = 3;
 const CHARTS: usize = 6;
 /// Fewer points than this say no more in a chart than in the table.
 const POINTS: usize = 8;
+/// Kinds of steps whose times are a line on the screen.
+const SPARKS: usize = 2;
+/// Fewer steps than this are no line.
+const FEWEST: usize = 3;
 
 impl Section for PhasesSection {
     fn name(&self) -> &'static str {
@@ -32,7 +36,11 @@ impl Section for PhasesSection {
         let table = Block::Table(Table::new("phases", FIELDS, phases, rows));
         let left_out: Vec<Block> = phases.iter().take(rows).filter_map(left_out).map(Block::Text).collect();
         if detail.is_screen() {
-            return [table].into_iter().chain(left_out).collect();
+            let steps = phases.iter().filter(|phase| phase.role == PhaseRole::Step);
+            let told = steps.filter(|phase| phase.durations_ns.len() >= FEWEST).take(SPARKS);
+            let sparks =
+                told.map(|phase| Block::Chart(Chart { title: spark_title(phase), ..durations(phase) }));
+            return [table].into_iter().chain(left_out).chain(sparks).collect();
         }
         let mut blocks: Vec<Block> = phases
             .iter()
@@ -53,6 +61,14 @@ impl Section for PhasesSection {
             blocks.push(Block::Table(Table::new("slowest_phases", SLOWEST, &slowest, detail.rows())));
         }
         blocks
+    }
+}
+
+/// A title that fits beside a line.
+fn spark_title(phase: &PhaseStat) -> String {
+    match words(phase.kind.as_str()).as_str() {
+        "step" => "Step times".to_owned(),
+        kind => format!("{kind} steps"),
     }
 }
 

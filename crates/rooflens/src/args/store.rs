@@ -16,9 +16,14 @@ const ENVIRONMENT: &str = "ROOFLENS_STORE";
 
 /// The store of a command that needs one.
 pub fn address(given: Option<String>) -> Result<String, CliError> {
-    let named = given.or_else(|| std::env::var(ENVIRONMENT).ok()).filter(|store| !store.is_empty());
+    let named = given.filter(|store| !store.is_empty()).or_else(named_store);
     let missing = || FleetError::Choice(format!("which store? add --store DIR, or set {ENVIRONMENT}"));
     Ok(named.ok_or_else(missing).map_err(rooflens_core::Error::from)?)
+}
+
+/// The store that the environment names.
+pub fn named_store() -> Option<String> {
+    std::env::var(ENVIRONMENT).ok().filter(|store| !store.is_empty())
 }
 
 /// Reads a day.

@@ -6,6 +6,7 @@ use clap::ValueHint;
 use rooflens_core::compare::{self, Comparison, ExportFormat, Gate};
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::checkout;
+use rooflens_core::run_index::RunFilter;
 use rooflens_core::saved;
 use rooflens_report::compare::html;
 
@@ -14,6 +15,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::output::{self, Page};
 use crate::progress;
+use crate::runs::holds_runs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,6 +23,8 @@ Examples:
   rooflens compare main/ one/ two/                         each against the first
   rooflens compare before.json.gz after.json.gz            two traces: kernels and steps
   rooflens compare main/ change/ --fail-on 'tpot_p50>+3%'  exits 1 if it is significantly slower
+  rooflens compare runs/ --where model~qwen                the last two runs of a folder
+  rooflens compare runs/ --by tag=main,change              two groups of runs, each run a round
   rooflens compare label=main label=change --store team-store
   rooflens compare main/ change/ --format md > comment.md  for a pull request
 
@@ -36,12 +40,18 @@ Gates need metrics that both sides measured: see `rooflens list metrics`.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Run directories or traces: the baseline, then what is compared with it
+    /// Run directories or traces: the baseline, then what is compared with it; or one folder of runs
     #[arg(value_name = "INPUT", required = true, num_args = 1.., value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
     /// Take inputs that are no paths from this store: ids of runs, or COLUMN=VALUE,… for the newest matching run
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
+    /// Only runs of the folder for which this holds, as model~qwen or 'tpot_p50_ns<20ms'; may be repeated
+    #[arg(long = "where", value_name = "CONDITION", conflicts_with_all = ["store", "baseline"])]
+    only: Vec<String>,
+    /// Compare two groups of the folder's runs: those with the two values of this column, or with the two that are named, the baseline first [default: the last two runs]
+    #[arg(long, value_name = "COLUMN[=A,B]", conflicts_with_all = ["store", "baseline"])]
+    by: Option<String>,
     /// The baseline; the first input by default
     #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     baseline: Option<PathBuf>,
@@ -51,6 +61,13 @@ pub struct Args {
     /// Write the metrics of the last input for a service: github-action-benchmark or bencher
     #[arg(long, num_args = 2, value_names = ["KIND", "FILE"], help_heading = "Output")]
     export: Vec<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// How a comparison is shown.
+#[derive(clap::Args)]
+struct OutputArgs {
     /// Write an HTML page to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
@@ -69,21 +86,42 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let exports = exports.map(|pair| Ok((ExportFormat::named(&pair[0])?, PathBuf::from(&pair[1]))));
     let exports = exports.collect::<Result<Vec<_>, CliError>>()?;
     let inputs: Vec<PathBuf> = args.baseline.into_iter().chain(args.inputs).collect();
+    let filter = RunFilter::parse(&args.only).map_err(rooflens_core::Error::from)?;
     let observer = progress::observer(console, progress::READING);
+    let chooses = !filter.is_empty() || args.by.is_some();
+    let folder = match inputs.as_slice() {
+        [folder] if args.store.is_none() && holds_runs(folder, chooses) => Some(folder),
+        _ if chooses => return Err(CliError::NotOneFolder),
+        _ => None,
+    };
+    if let Some(folder) = folder {
+        let sides = compare::read_folder(folder, &filter, args.by.as_deref(), &observer)?;
+        sides.notes.iter().for_each(|note| console.warn(note));
+        return answer(&sides.compare(&gates)?, &args.output, &exports, console);
+    }
     let fetched = args.store.map(|store| checkout(&store, &inputs, &observer)).transpose()?;
     fetched.iter().flat_map(|fetched| &fetched.notes).for_each(|note| console.warn(note));
     let inputs = fetched.as_ref().map_or(&inputs, |fetched| &fetched.paths);
     let sides = compare::read(inputs, &observer)?;
-    let comparison = compare::compare(sides, &gates)?;
-    show(&comparison, args.limit, args.format, console)?;
-    if let Some(path) = args.html {
+    answer(&compare::compare(sides, &gates)?, &args.output, &exports, console)
+}
+
+/// Shows a comparison, writes what was asked for, and judges.
+fn answer(
+    comparison: &Comparison,
+    output: &OutputArgs,
+    exports: &[(ExportFormat, PathBuf)],
+    console: &Console,
+) -> Result<Exit, CliError> {
+    show(comparison, output.limit, output.format, console)?;
+    if let Some(path) = &output.html {
         saved::write(path.clone(), html(&comparison.parts(usize::MAX)).as_bytes())?;
         console.say(&format!("page: {}", path.display()));
     }
     if let Some(last) = comparison.sides.last() {
         exports.iter().try_for_each(|(export, path)| export.write(last, path))?;
     }
-    judge(&comparison, console);
+    judge(comparison, console);
     Ok(if comparison.is_failed() { Exit::Gate } else { Exit::Fine })
 }
 

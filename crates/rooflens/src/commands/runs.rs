@@ -1,37 +1,45 @@
-//! `rooflens runs`: the runs of a store.
+//! `rooflens runs`: the runs of a folder or a store.
 
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueHint};
 use rooflens_core::exit::Exit;
-use rooflens_core::fleet::{self, StoreFilter, StoreRunsDocument, StoredRunDocument};
-use rooflens_core::text::counted;
-use rooflens_report::Part;
-use rooflens_report::block::{Block, Cell, Column, Field, Table};
-use rooflens_report::cost::terminal;
-use serde_json::Value as Json;
+use rooflens_core::run_index::{RunFilter, RunOrder};
 
 use crate::args::format::OutputFormat;
-use crate::args::store::{address, day};
+use crate::args::store::{day, named_store};
 use crate::console::Console;
 use crate::error::CliError;
-use crate::output;
+use crate::runs::{ListedRuns, RunsChange, RunsPlace, delete, list, tag, untag};
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflens runs team-store
+  rooflens runs runs/                                      every run below a folder, newest first
+  rooflens runs runs/ --where model~qwen --where 'tpot_p50_ns<20ms' --sort tpot_p50_ns
   rooflens runs team-store --where model=Qwen/Qwen3-8B --since 2026-11-10
-  rooflens runs s3://bucket/rooflens --format json | jq '.runs[].run_id'";
+  rooflens runs s3://bucket/rooflens --format json | jq '.runs[].run_id'
+  rooflens runs tag runs/nightly-7 runs/nightly-8 baseline
+  rooflens runs runs/ --where tag=baseline
+  rooflens runs delete runs/nightly-1                      shows what goes, then asks
 
-/// List the runs of a store, newest first
+Conditions: COLUMN=VALUE, COLUMN!=VALUE, COLUMN~TEXT (contains, in any case), and for numbers <, <=, > and >=, with \
+units of time (20ms) or a percent sign. Columns are those of the table `runs` of a store, \
+folder, sweep, tag, tenant, day, problem, and metrics (`rooflens list metrics`). Links are not followed.";
+
+/// List the runs of a folder or a store; tag and delete them
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Args {
-    /// Store: a folder, s3://bucket/prefix, gs://… or az://…; by default what ROOFLENS_STORE names
-    #[arg(value_name = "STORE")]
-    store: Option<String>,
-    /// The same, as other commands take it
-    #[arg(long = "store", value_name = "STORE", conflicts_with = "store")]
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Folder of run directories, or store: a folder, s3://bucket/prefix, gs://… or az://…; by default what ROOFLENS_STORE names, else the current folder
+    #[arg(value_name = "DIR|STORE", value_hint = ValueHint::DirPath)]
+    place: Option<String>,
+    /// The same, as other commands take a store
+    #[arg(long = "store", value_name = "STORE", conflicts_with = "place")]
     named: Option<String>,
-    /// Only runs with this value, as model=Qwen/Qwen3-8B, label=release-3 or tenant=a; may be repeated
-    #[arg(long = "where", value_name = "COLUMN=VALUE")]
+    /// Only runs for which this holds, as model=Qwen/Qwen3-8B, model~qwen, tag=baseline or 'tpot_p50_ns<20ms'; may be repeated
+    #[arg(long = "where", value_name = "CONDITION")]
     only: Vec<String>,
     /// Only runs from this day on
     #[arg(long, value_name = "DAY", value_parser = day)]
@@ -39,6 +47,9 @@ pub struct Args {
     /// Only runs up to this day
     #[arg(long, value_name = "DAY", value_parser = day)]
     until: Option<String>,
+    /// Sort by a column or metric; runs without a value come last [default: newest first]
+    #[arg(long, value_name = "COLUMN[:asc|desc]")]
+    sort: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     format: OutputFormat,
@@ -47,66 +58,87 @@ pub struct Args {
     limit: usize,
 }
 
-fn word(run: &StoredRunDocument, column: &str) -> Cell {
-    match run.row.get(column) {
-        Some(Json::String(word)) => Cell::text(word.clone()),
-        Some(Json::Number(number)) => Cell::Count(number.as_i64().unwrap_or_default()),
-        _ => Cell::missing("the run does not say"),
+#[derive(Subcommand)]
+enum Action {
+    /// Give runs a tag
+    Tag(TagArgs),
+    /// Take a tag from runs
+    Untag(TagArgs),
+    /// Delete runs
+    Delete(DeleteArgs),
+}
+
+#[derive(clap::Args)]
+struct TagArgs {
+    /// Runs: their folders, or at least eight characters of their ids
+    #[arg(value_name = "RUN", required = true, num_args = 1.., value_hint = ValueHint::DirPath)]
+    runs: Vec<String>,
+    /// The tag: letters, digits and . _ - : / + @
+    #[arg(value_name = "NAME", required = true)]
+    name: String,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+#[derive(clap::Args)]
+struct DeleteArgs {
+    /// Runs: their folders, or at least eight characters of their ids
+    #[arg(value_name = "RUN", required = true, num_args = 1.., value_hint = ValueHint::DirPath)]
+    runs: Vec<String>,
+    /// Only show what would be deleted
+    #[arg(long)]
+    dry_run: bool,
+    /// Delete without asking
+    #[arg(long, short, conflicts_with = "dry_run")]
+    yes: bool,
+    /// Why; it is written to the store's audit folder with your user name
+    #[arg(long, value_name = "TEXT", default_value = "", requires = "store")]
+    reason: String,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+#[derive(clap::Args)]
+struct PlaceArgs {
+    /// Folder of runs; nothing outside it is changed
+    #[arg(long = "in", value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+    folder: PathBuf,
+    /// Store that the runs are in; they are named by their ids, and their tag is their label
+    #[arg(long, value_name = "STORE", conflicts_with = "folder")]
+    store: Option<String>,
+    /// Tenant of the runs, where several tenants have them
+    #[arg(long, value_name = "NAME", requires = "store")]
+    tenant: Option<String>,
+    /// Output format
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
+}
+
+impl PlaceArgs {
+    fn change(self, runs: Vec<String>, reason: String) -> RunsChange {
+        let place = match self.store {
+            Some(address) => RunsPlace::Store { address, tenant: self.tenant, reason },
+            None => RunsPlace::Folder(self.folder),
+        };
+        RunsChange { runs, place, format: self.format }
     }
 }
-
-fn metric(run: &StoredRunDocument, key: &str) -> Option<f64> {
-    run.row.get("metrics")?.get(key)?.as_f64()
-}
-
-const RUNS: &[Field<StoredRunDocument>] = &[
-    (Column::text("run_id", "Run"), |run| Cell::code(run.run_id.clone())),
-    (Column::text("day", "Day"), |run| Cell::text(run.day.clone())),
-    (Column::text("tenant", "Tenant"), |run| Cell::text(run.tenant.clone())),
-    (Column::text("kind", "Kind"), |run| word(run, "kind")),
-    (Column::text("model", "Model"), |run| word(run, "model")),
-    (Column::text("hardware", "Device"), |run| word(run, "hardware")),
-    (Column::text("runtime", "Runtime"), |run| word(run, "runtime")),
-    (Column::text("runtime_version", "Version"), |run| word(run, "runtime_version")),
-    (Column::text("label", "Label"), |run| word(run, "label")),
-    (Column::text("node", "Node"), |run| word(run, "node")),
-    (Column::number("ranks", "Ranks"), |run| word(run, "ranks")),
-    (Column::number("tpot_p50_ns", "TPOT p50"), |run| {
-        Cell::or(metric(run, "tpot_p50_ns"), Cell::MeanTime, "the run did not measure it")
-    }),
-    (Column::number("output_tokens_per_s", "tokens/s"), |run| {
-        let rate = |rate: f64| Cell::amount(rate, "");
-        Cell::or(metric(run, "output_tokens_per_s"), rate, "the run did not measure it")
-    }),
-];
 
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
-    let store = address(args.store.or(args.named))?;
-    let columns = args.only.iter().map(|text| StoreFilter::parse(text)).collect::<Result<_, _>>()?;
-    let runs = fleet::runs(&store, &StoreFilter { columns, since: args.since, until: args.until })?;
-    let parts = |runs: &StoreRunsDocument, limit: usize| {
-        let count = counted(runs.runs.len(), "run");
-        let lead = Block::Lead(match runs.runs.len() > limit {
-            true => format!("{count} in {store}, of which the newest {limit} are shown."),
-            false => format!("{count} in {store}."),
-        });
-        let shown = &runs.runs[..runs.runs.len().min(limit)];
-        let table = Block::Table(Table::new("runs", RUNS, shown, limit));
-        vec![Part { name: "runs", title: "Runs", blocks: vec![lead, table] }]
-    };
-    match args.format {
-        OutputFormat::Json => output::json(&runs, console.is_read_by_people())?,
-        OutputFormat::Csv => output::text(&rooflens_report::cost::csv(&parts(&runs, usize::MAX)))?,
-        OutputFormat::Md => {
-            output::text(&rooflens_report::cost::markdown("Runs", &parts(&runs, usize::MAX)))?
+    match args.action {
+        Some(Action::Tag(args)) => tag(&args.place.change(args.runs, String::new()), &args.name, console),
+        Some(Action::Untag(args)) => untag(&args.place.change(args.runs, String::new()), &args.name, console),
+        Some(Action::Delete(args)) => {
+            delete(&args.place.change(args.runs, args.reason), args.yes, args.dry_run, console)
         }
-        OutputFormat::Text => {
-            // So many characters name a run in every command, and leave room for the rest.
-            let mut short = runs;
-            short.runs.iter_mut().for_each(|run| run.run_id.truncate(short.id_characters));
-            output::text(&terminal(&parts(&short, args.limit), &console.screen(args.limit)))?;
+        None => {
+            let place = args.place.or(args.named).or_else(named_store).unwrap_or_else(|| ".".to_owned());
+            let filter = RunFilter::parse(&args.only).map_err(rooflens_core::Error::from)?;
+            let filter = RunFilter { since: args.since, until: args.until, ..filter };
+            let order = args.sort.as_deref().map(RunOrder::parse).transpose();
+            let order = order.map_err(rooflens_core::Error::from)?;
+            list(&ListedRuns { place, filter, order, limit: args.limit, format: args.format }, console)
         }
     }
-    Ok(Exit::Fine)
 }

@@ -194,7 +194,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             let now = fleet::set(&store, &args.run, args.tenant.as_deref(), &values, &args.reason)?;
             match args.whole.format {
                 OutputFormat::Json => output::json(&now, console.is_read_by_people())?,
-                _ => now.runs.iter().for_each(|run| console.say(&format!("set: {}", run.run_id))),
+                _ => now.runs.iter().for_each(|run| console.say(&format!("set: {}", run.text("run_id")))),
             }
         }
         Action::Compact(args) => {

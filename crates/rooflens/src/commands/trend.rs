@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::ValueHint;
 use rooflens_compare::trend::TrendOptions;
 use rooflens_core::exit::Exit;
-use rooflens_core::fleet::{StoreFilter, store_trend};
-use rooflens_core::trend::{TrendRequest, trend};
+use rooflens_core::fleet::store_trend;
+use rooflens_core::run_index::RunFilter;
+use rooflens_core::trend::{TrendRequest, folder_trend, trend};
 use rooflens_report::cost::terminal;
 
 use crate::args::format::OutputFormat;
@@ -14,11 +15,13 @@ use crate::args::store::day;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
+use crate::runs::holds_runs;
 
 const EXAMPLES: &str = "\
 Examples:
   rooflens trend runs/nightly/*                            change points of TPOT, oldest run first
   rooflens trend runs/nightly/* --key ttft_p99 --min-change 2
+  rooflens trend runs/ --where tag=nightly --metric tpot_p50_ns
   rooflens trend --store team-store --where model=Qwen/Qwen3-8B --key mbu_decode
   rooflens trend --csv history.csv --key tpot_ms --format json
 
@@ -28,26 +31,26 @@ Change points are found as Apache Otava finds them: E-divisive within windows;\n
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Run directories of `rooflens run`, oldest first
+    /// Run directories of `rooflens run`, oldest first; or one folder of them, in the order in which they began
     #[arg(value_name = "RUN", required_unless_present_any = ["csv", "store"], conflicts_with_all = ["csv", "store"], value_hint = ValueHint::DirPath)]
     runs: Vec<PathBuf>,
     /// Runs of this store instead, in the order in which they began
     #[arg(long, value_name = "STORE", conflicts_with = "csv")]
     store: Option<String>,
-    /// Only runs of the store with this value, as model=Qwen/Qwen3-8B or runtime=vllm; may be repeated
-    #[arg(long = "where", value_name = "COLUMN=VALUE", requires = "store")]
+    /// Only runs of the folder or store for which this holds, as model=Qwen/Qwen3-8B, tag=nightly or 'ttft_p50_ns<1s'; may be repeated
+    #[arg(long = "where", value_name = "CONDITION", conflicts_with = "csv")]
     only: Vec<String>,
-    /// Only runs of the store from this day on
-    #[arg(long, value_name = "DAY", value_parser = day, requires = "store")]
+    /// Only runs of the folder or store from this day on
+    #[arg(long, value_name = "DAY", value_parser = day, conflicts_with = "csv")]
     since: Option<String>,
-    /// Only runs of the store up to this day
-    #[arg(long, value_name = "DAY", value_parser = day, requires = "store")]
+    /// Only runs of the folder or store up to this day
+    #[arg(long, value_name = "DAY", value_parser = day, conflicts_with = "csv")]
     until: Option<String>,
     /// Read a column of this CSV file instead; its first line has the names
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     csv: Option<PathBuf>,
     /// Metric of the runs, or column of the CSV file
-    #[arg(long, value_name = "NAME", default_value = "tpot_p50")]
+    #[arg(long, visible_alias = "metric", value_name = "NAME", default_value = "tpot_p50")]
     key: String,
     /// Window length of the change-point search
     #[arg(long, value_name = "N", default_value_t = TrendOptions::default().window, value_parser = window)]
@@ -73,13 +76,15 @@ fn window(text: &str) -> Result<usize, String> {
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let options =
         TrendOptions { window: args.window, max_p: args.max_p, min_change: args.min_change / 100.0 };
-    let found = match args.store {
-        Some(store) => {
-            let columns = args.only.iter().map(|text| StoreFilter::parse(text)).collect::<Result<_, _>>()?;
-            let filter = StoreFilter { columns, since: args.since, until: args.until };
-            store_trend(&store, &filter, &args.key, options)?
+    let filter = RunFilter::parse(&args.only).map_err(rooflens_core::Error::from)?;
+    let filter = RunFilter { since: args.since, until: args.until, ..filter };
+    let found = match (args.store, args.runs.as_slice()) {
+        (Some(store), _) => store_trend(&store, &filter, &args.key, options)?,
+        (None, [folder]) if holds_runs(folder, !filter.is_empty()) => {
+            folder_trend(folder, &filter, &args.key, options)?
         }
-        None => trend(&TrendRequest { runs: args.runs, csv: args.csv, key: args.key, options })?,
+        (None, [_, ..]) if !filter.is_empty() => return Err(CliError::NotOneFolder),
+        (None, _) => trend(&TrendRequest { runs: args.runs, csv: args.csv, key: args.key, options })?,
     };
     match args.format {
         OutputFormat::Json => output::json(&found, console.is_read_by_people())?,

@@ -36,6 +36,7 @@ mod run_answers;
 mod run_boxes;
 mod run_csv;
 mod run_files;
+mod run_folders;
 mod run_numbers;
 mod run_sweeps;
 mod run_together;

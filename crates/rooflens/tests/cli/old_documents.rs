@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::*;
 
 /// Documents that are younger than schema 1.0's first, or tell of the machine.
-const OTHERS: [&str; 20] = [
+const OTHERS: [&str; 22] = [
     "assets-readme",
     "assets-variant",
     "bench",
@@ -19,6 +19,7 @@ const OTHERS: [&str; 20] = [
     "model",
     "queries",
     "query",
+    "runs-deleted",
     "samples",
     "samples-line",
     "self-test",
@@ -28,6 +29,7 @@ const OTHERS: [&str; 20] = [
     "store-runs",
     "store-vacuumed",
     "store-verified",
+    "tags",
 ];
 
 /// The schema that a document follows: a finding is in a folder of its own, other documents name it, and the names

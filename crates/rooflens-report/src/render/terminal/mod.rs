@@ -5,7 +5,7 @@ mod grid;
 
 use rooflens_analyze::Findings;
 
-use crate::block::{Block, Cell, Level, Remark, Row, Stack, StackBar, Table, Tone};
+use crate::block::{Block, Cell, Chart, Level, Mark, Remark, Row, Stack, StackBar, Table, Tone};
 use crate::format;
 use crate::render::{Part, bars, filled};
 use crate::sections::{self, Detail};
@@ -43,6 +43,8 @@ const REMARK_LINES: usize = 2;
 const ITEM_LINES: usize = 10;
 /// What to do next ends with what it gains, so it has room for a long kernel name before that.
 const STEP_LINES: usize = 5;
+/// A line of values is no longer than this: the scale stands near it.
+const SPARK_COLUMNS: usize = 60;
 /// Any other sentence longer than this is cut.
 const TEXT_LINES: usize = 3;
 
@@ -116,6 +118,9 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<TextLine> {
         }
         Block::Table(table) => table_grid(title, table, width).lines(width),
         Block::Stack(stack) => stack_grid(title, stack).lines(width),
+        Block::Chart(chart) if chart.mark == Mark::Points => {
+            beside(&chart.title, vec![scaled_line(chart, beside_width)], width)
+        }
         Block::Chart(chart) => {
             let line = vec![StyledText::new(bars::sparkline(chart, beside_width), Ink::Tone(Tone::Plain))];
             beside(&chart.title, vec![line], width)
@@ -130,6 +135,16 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<TextLine> {
             title.zip(blocks).flat_map(|(title, block)| draw(title, block, width)).collect()
         }
     }
+}
+
+/// A line from the smallest to the largest value, which stand beside it.
+fn scaled_line(chart: &Chart, width: usize) -> TextLine {
+    let (low, high) = bars::extent(chart);
+    let (low, high) = (format::value(low, &chart.y.1), format::value(high, &chart.y.1));
+    let scale = if low == high { format!("  {low}") } else { format!("  {low} to {high}") };
+    let columns = width.saturating_sub(text::width(&scale)).min(SPARK_COLUMNS);
+    let line = StyledText::new(bars::scaled_sparkline(chart, columns), Ink::Tone(Tone::Plain));
+    vec![line, StyledText::new(scale, Ink::Faint)]
 }
 
 /// Columns beside the margin.

@@ -1,0 +1,235 @@
+//! The few numbers of `report/metrics.json` that lists of runs show. The rest of that file, which may be long, is
+//! skipped while it is read.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use rooflens_compare::headline;
+use rooflens_schema::RunDir;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use super::folders::{is_plain_file, is_plain_folder};
+use crate::saved::METRICS;
+
+/// Where the efficiency of a run has how far it was from the device's peaks: of a run, then of a load test.
+const SHARES_OF_PEAK: &[(&str, &str)] = &[
+    ("mfu_prefill", "/phases/prefill/mfu"),
+    ("mbu_prefill", "/phases/prefill/mbu"),
+    ("mfu_decode", "/phases/decode/mfu"),
+    ("mbu_decode", "/phases/decode/mbu"),
+    ("mfu_decode", "/mfu"),
+    ("mbu_decode", "/mbu"),
+];
+
+/// Share of time in which devices were busy.
+const BUSY: &str = "device_busy_share";
+
+/// Metrics that runs have besides the headline ones.
+pub fn further_metrics() -> Vec<String> {
+    use rooflens_schema::tables::PhaseKind;
+    let shares = SHARES_OF_PEAK.iter().map(|(key, _)| (*key).to_owned());
+    let steps = PhaseKind::ALL.iter().map(|phase| step_key(phase.as_str()));
+    let mut keys: Vec<String> = shares.chain(steps).chain([BUSY.to_owned()]).collect();
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+/// The key of the median step of a phase.
+fn step_key(phase: &str) -> String {
+    if phase == "step" { "step_p50_ns".to_owned() } else { format!("{phase}_step_p50_ns") }
+}
+
+/// What is read of `metrics.json`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct KeptNumbers {
+    measured: Json,
+    efficiency: Json,
+    steps: Option<Vec<KeptStep>>,
+    trace: Option<KeptTrace>,
+    devices: Option<Vec<KeptDevice>>,
+    ledger: Option<KeptLedger>,
+    /// Reports of runs have the analysis of their trace within them.
+    analysis: Option<Box<KeptNumbers>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct KeptStep {
+    step: Json,
+    end: Option<Json>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct KeptTrace {
+    hardware: Option<Vec<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct KeptDevice {
+    busy_ns: Option<f64>,
+    span_ns: Option<f64>,
+    recognised: Option<RecognisedDevice>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RecognisedDevice {
+    device: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct KeptLedger {
+    phases: Option<Vec<KeptPhase>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct KeptPhase {
+    phase: Option<String>,
+    step: Option<KeptSpread>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct KeptSpread {
+    p50_ns: Option<f64>,
+}
+
+/// Largest file of numbers that is read: none that Rooflens writes is near it.
+const MOST_BYTES: u64 = 64 << 20;
+
+impl KeptNumbers {
+    /// Those of a run; none where it has no report, or a damaged one.
+    pub fn of(run: &RunDir) -> Self {
+        Self::read(run).ok().flatten().unwrap_or_default()
+    }
+
+    /// The same, with what is wrong with the file.
+    pub fn read(run: &RunDir) -> Result<Option<Self>, String> {
+        let path = run.report().join(METRICS);
+        if !is_plain_folder(&run.report()) || !is_plain_file(&path) {
+            return Ok(None);
+        }
+        let cannot = |why: String| format!("report/{METRICS} cannot be read: {why}");
+        let size = fs::metadata(&path).map_or(0, |found| found.len());
+        if size > MOST_BYTES {
+            return Err(cannot(format!("it has {size} bytes")));
+        }
+        let bytes = fs::read(&path).map_err(|error| cannot(error.to_string()))?;
+        serde_json::from_slice(&bytes).map(Some).map_err(|error| cannot(error.to_string()))
+    }
+
+    /// Whether the pass without profilers ended well: the rounds of one that failed are a part, mostly the beginning. A run
+    /// that does not say is taken as it is.
+    fn is_whole(&self) -> bool {
+        let steps = self.steps.iter().flatten().filter(|step| step.step == "measure");
+        steps.into_iter().all(|step| step.end.as_ref().is_some_and(|end| end == "done"))
+    }
+
+    /// The headline metrics, as the run computed them when it ended.
+    pub fn headline(&self) -> BTreeMap<String, f64> {
+        if !self.is_whole() {
+            return BTreeMap::new();
+        }
+        let value = |metric: &headline::HeadlineMetric| {
+            let path = metric.path.strip_prefix("/measured")?;
+            Some((metric.key.to_owned(), self.measured.pointer(path)?.as_f64()?))
+        };
+        headline::ALL.iter().filter_map(value).collect()
+    }
+
+    /// How far the run was from the device's peaks, the median step of each phase, and the share of time in which devices
+    /// were busy.
+    pub fn further(&self) -> BTreeMap<String, f64> {
+        let share =
+            |&(key, path): &(&str, &str)| Some((key.to_owned(), self.efficiency.pointer(path)?.as_f64()?));
+        let mut found: BTreeMap<String, f64> = SHARES_OF_PEAK.iter().filter_map(share).collect();
+        let analysis = self.analysis.as_deref().unwrap_or(self);
+        for phase in analysis.ledger.iter().flat_map(|ledger| ledger.phases.iter().flatten()) {
+            let step = phase.step.as_ref().and_then(|step| step.p50_ns);
+            if let (Some(name), Some(step)) = (&phase.phase, step) {
+                found.insert(step_key(name), step);
+            }
+        }
+        let devices = || analysis.devices.iter().flatten();
+        let busy: f64 = devices().filter_map(|device| device.busy_ns).sum();
+        let span: f64 = devices().filter_map(|device| device.span_ns).sum();
+        if span > 0.0 {
+            found.insert(BUSY.to_owned(), busy / span);
+        }
+        found.retain(|_, value| value.is_finite());
+        found
+    }
+
+    /// Columns of `runs` that a report knows and the tables do not: which device a trace is of, and what a load test was told
+    /// about the server.
+    pub fn columns(&self) -> BTreeMap<String, String> {
+        let devices = self.efficiency["tensor_parallel"].as_u64().map(|count| count.to_string());
+        let of_server = self.efficiency["device"].as_str().filter(|_| devices.is_some()).map(str::to_owned);
+        let is_named =
+            self.trace.as_ref().is_some_and(|trace| trace.hardware.iter().flatten().next().is_some());
+        let first = self.devices.iter().flatten().next().filter(|_| !is_named);
+        let recognised = first.and_then(|device| device.recognised.as_ref()?.device.clone());
+        let device = of_server.or(recognised);
+        let named = [("hardware", device), ("tp", devices.clone()), ("devices", devices)];
+        named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: Json) -> KeptNumbers {
+        serde_json::from_value(json).expect("numbers")
+    }
+
+    #[test]
+    fn a_run_tells_its_metrics_and_those_of_its_trace() {
+        let numbers = read(serde_json::json!({
+            "measured": {"tpot_ns": {"p50": 12.5}},
+            "efficiency": {"phases": {"decode": {"mbu": 0.5, "mfu": null}}},
+            "steps": [{"step": "measure", "end": "done"}],
+            "analysis": {
+                "devices": [{"busy_ns": 3, "span_ns": 4}],
+                "ledger": {"phases": [{"phase": "decode", "step": {"p50_ns": 7}}, {"phase": "step", "step": {"p50_ns": 9}}]},
+            },
+        }));
+        assert_eq!(numbers.headline(), [("tpot_p50_ns".to_owned(), 12.5)].into());
+        let further = numbers.further();
+        let known: Vec<(&str, f64)> = further.iter().map(|(key, value)| (key.as_str(), *value)).collect();
+        assert_eq!(
+            known,
+            [
+                ("decode_step_p50_ns", 7.0),
+                ("device_busy_share", 0.75),
+                ("mbu_decode", 0.5),
+                ("step_p50_ns", 9.0)
+            ]
+        );
+        assert!(known.iter().all(|(key, _)| further_metrics().iter().any(|listed| listed == key)));
+    }
+
+    #[test]
+    fn rounds_of_a_pass_that_failed_do_not_count() {
+        let numbers = read(serde_json::json!({
+            "measured": {"tpot_ns": {"p50": 12.5}},
+            "steps": [{"step": "measure", "end": "failed"}],
+        }));
+        assert!(numbers.headline().is_empty());
+    }
+
+    #[test]
+    fn the_device_is_told_where_the_trace_does_not_name_it() {
+        let recognised = serde_json::json!([{"recognised": {"device": "H100 SXM"}}]);
+        let unnamed = read(serde_json::json!({"trace": {"hardware": []}, "devices": recognised}));
+        assert_eq!(unnamed.columns(), [("hardware".to_owned(), "H100 SXM".to_owned())].into());
+        let named = read(serde_json::json!({"trace": {"hardware": ["NVIDIA H100"]}, "devices": recognised}));
+        assert!(named.columns().is_empty());
+    }
+}

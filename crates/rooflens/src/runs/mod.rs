@@ -1,0 +1,23 @@
+//! Lists of runs, and what is changed in them.
+
+mod change;
+mod list;
+
+use std::path::Path;
+
+use rooflens_core::Run;
+
+pub use self::change::{RunsChange, RunsPlace, delete, tag, untag};
+pub use self::list::{ListedRuns, list};
+
+/// Whether an address means a store: a bucket, or a folder that says that it is one. A folder that does not exist is
+/// one, too: whoever asks is told how to make it.
+pub fn is_store(address: &str) -> bool {
+    let path = Path::new(address);
+    address.contains("://") || path.join("store.json").is_file() || !path.exists()
+}
+
+/// Whether an input is a folder of runs, not a run itself. Where runs are chosen from it, any folder is.
+pub fn holds_runs(path: &Path, chooses: bool) -> bool {
+    path.is_dir() && (chooses || Run::open(path).is_err())
+}
