@@ -842,7 +842,10 @@
   // Charts lead here too.
   document.addEventListener("rooflens:show", ({ detail }) => {
     if (detail.kind === "step") {
-      choose(steps.find((step) => step.index === detail.index));
+      const off = (step) => Math.abs(Number(step.start) - detail.ts_ns);
+      const near = steps.filter((step) => !detail.phase || step.kind === detail.phase).sort((a, b) => off(a) - off(b))[0];
+      if (!near) return;
+      choose(near);
       focus(open[open.length - 1]);
     } else if (detail.kind === "kernel") {
       const name = data.names.findIndex((_, at) => fullName(at) === detail.name || shortName(at) === detail.name);
