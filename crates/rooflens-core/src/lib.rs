@@ -26,6 +26,7 @@ pub mod project;
 pub mod report;
 pub mod run;
 pub mod saved;
+pub mod saved_report;
 pub mod self_test;
 pub mod shell;
 pub mod text;

@@ -238,7 +238,7 @@ pub fn write_markdown(folder: &Path, findings: &Findings, extras: Extras<'_>) ->
 }
 
 /// What the report is about: the run, or the source, or the first of them.
-fn title(findings: &Findings) -> String {
+pub(crate) fn title(findings: &Findings) -> String {
     if let Some(run) = findings.get::<RunFacts>() {
         return run.title.clone();
     }

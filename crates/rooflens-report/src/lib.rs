@@ -50,6 +50,7 @@ pub mod top;
 pub mod trend;
 
 pub use render::Part;
+pub use render::html::linked::{AssetUse, PAGE_ASSETS, PageAsset, PageFrame};
 pub use render::terminal::TerminalOptions;
 
 use rooflens_analyze::Findings;
@@ -125,6 +126,21 @@ pub fn html(findings: &Findings, title: &str) -> String {
 /// The same, with more than the trace tells.
 pub fn html_with(findings: &Findings, title: &str, extras: Extras<'_>) -> String {
     render::html::document(findings, title, extras)
+}
+
+/// The findings as a page of a server, which gives its style and scripts as files.
+pub fn linked_findings(findings: &Findings, extras: Extras<'_>, frame: &PageFrame<'_>) -> String {
+    render::html::linked::findings(findings, extras, frame)
+}
+
+/// Parts as a page of a server.
+pub fn linked_parts(parts: &[Part], frame: &PageFrame<'_>) -> String {
+    render::html::linked::parts(parts, frame)
+}
+
+/// Parts alone, to be put into a page of a server.
+pub fn linked_fragment(parts: &[Part]) -> String {
+    render::html::linked::fragment(parts)
 }
 
 /// A table that can be had as CSV.
