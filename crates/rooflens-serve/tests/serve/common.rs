@@ -127,7 +127,7 @@ impl Site {
     /// The address of the page of a run, by its name.
     pub fn run_address(&self, name: &str) -> String {
         wait_for(&format!("the run {name}"), || {
-            let list = self.get("/").body;
+            let list = self.get("/?sort=name").body;
             let at = list.find(&format!("\">{name}</a>"))?;
             let begin = list[..at].rfind("href=\"")? + 6;
             Some(list[begin..at].to_owned())

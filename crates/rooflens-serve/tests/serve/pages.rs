@@ -44,13 +44,13 @@ fn runs_are_searched_narrowed_ordered_and_paged() {
 #[test]
 fn one_run_has_its_report_and_is_kept() {
     let site = Site::new(|root| {
-        trace_run(&root.join("one"), "a_kernel_of_ours");
+        trace_run(&root.join("one"), "ourkernel");
         row_run(&root.join("bare"), "Qwen3-8B", 1e7, 0);
     });
     let address = site.run_address("one");
     let page = site.get(&address);
     assert_eq!(page.status, 200);
-    assert!(page.body.contains("a_kernel_of_ours") && page.body.contains("<section id=\"verdict\""));
+    assert!(page.body.contains("ourkernel") && page.body.contains("<section id=\"verdict\""));
     let etag = page.header("etag").unwrap().to_owned();
     assert_eq!(page.header("cache-control"), Some("private, no-cache"));
     let same = site.ask("GET", &address, &[("If-None-Match", &format!("\"x\", {etag}"))], "");

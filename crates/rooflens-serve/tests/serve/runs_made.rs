@@ -6,6 +6,7 @@ use std::path::Path;
 use rooflens_core::fleet::{AddRunsRequest, add};
 use rooflens_core::model::ModelRequest;
 use rooflens_core::{Notes, ReadOptions, RunDir, Unobserved, analyze, open_input, write_report};
+use rooflens_schema::RunId;
 use rooflens_schema::parquet_io::edit_run_row;
 
 /// What must never come out of the server as it is.
@@ -31,6 +32,7 @@ pub fn row_run(folder: &Path, model: &str, tpot_ns: f64, began_s: i64) {
     let run = RunDir::new(folder);
     run.create().unwrap();
     edit_run_row(&run, "run", |row| {
+        row.run_id = RunId::new();
         row.model = Some(model.to_owned());
         row.hardware = Some("NVIDIA H100".to_owned());
         row.runtime = Some("vllm".to_owned());
