@@ -26,6 +26,21 @@ impl EngineProcess {
         Ok(EngineProcess { child: command.spawn()? })
     }
 
+    /// Limits the address space of its process; what asks for more fails. Where the system cannot, nothing is limited.
+    #[cfg(target_os = "linux")]
+    pub fn limit_memory(&self, bytes: u64) {
+        use rustix::process::{Pid, Resource, Rlimit, prlimit};
+        let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+        if let Some(process) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // Where that is not allowed, the engine bounds itself.
+            let _ = prlimit(Some(process), Resource::As, limit);
+        }
+    }
+
+    /// Limits the address space of its process; this system cannot, and nothing is limited.
+    #[cfg(not(target_os = "linux"))]
+    pub fn limit_memory(&self, _bytes: u64) {}
+
     /// Where its request goes.
     pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()

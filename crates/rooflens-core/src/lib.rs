@@ -28,6 +28,7 @@ pub mod report;
 pub mod run;
 pub mod run_index;
 pub mod saved;
+pub mod saved_report;
 pub mod self_test;
 pub mod shell;
 pub mod text;

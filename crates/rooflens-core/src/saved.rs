@@ -14,7 +14,7 @@ use rooflens_schema::tables::{RunRow, Runs};
 use rooflens_schema::{Note, RankTables, RunDir, RunId, Severity};
 use serde_json::Value as Json;
 
-use crate::document::{AnalysisDocument, FindingDocument};
+use crate::document::{AnalysisDocument, FindingDocument, timeline};
 use crate::error::Error;
 use crate::input::Input;
 use crate::model::ModelRecord;
@@ -221,9 +221,10 @@ pub fn write_report(folder: &Path, findings: &Findings, extras: Extras<'_>) -> R
     Ok(page)
 }
 
-/// Writes the page to open, and answers where it is.
+/// Writes the page to open, with what its timeline is drawn from, and answers where it is.
 pub fn write_page(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<PathBuf, Error> {
     let page = folder.join("index.html");
+    timeline::write(folder, findings.timeline.as_ref())?;
     write(page.clone(), rooflens_report::html_with(findings, &title(findings), extras).as_bytes())?;
     Ok(page)
 }
@@ -238,7 +239,7 @@ pub fn write_markdown(folder: &Path, findings: &Findings, extras: Extras<'_>) ->
 }
 
 /// What the report is about: the run, or the source, or the first of them.
-fn title(findings: &Findings) -> String {
+pub(crate) fn title(findings: &Findings) -> String {
     if let Some(run) = findings.get::<RunFacts>() {
         return run.title.clone();
     }

@@ -82,6 +82,19 @@ impl Trend {
     }
 }
 
+/// Finds where a metric changed among values that are known already, each with the name of its run, oldest first.
+/// Nothing where there is no value at all.
+pub fn trend_of(key: &str, found: &[(String, Option<f64>)], options: TrendOptions) -> Option<Trend> {
+    let missing: Vec<usize> = (0..found.len()).filter(|&at| found[at].1.is_none()).collect();
+    let known = || found.iter().filter_map(|(name, value)| Some((name, (*value)?)));
+    let values: Vec<f64> = known().map(|(_, value)| value).collect();
+    let runs = Some(known().map(|(name, _)| name.clone()).collect());
+    let change_points = change_points(&values, &options);
+    let (schema, key, notes) = (SchemaTag::new("trend"), key.to_owned(), Vec::new());
+    let trend = Trend { schema, key, options, values, runs, change_points, missing, notes };
+    (!trend.values.is_empty()).then(|| trend.with_notes())
+}
+
 /// Finds where a metric changed.
 pub fn trend(request: &TrendRequest) -> Result<Trend, Error> {
     let (key, found) = match &request.csv {

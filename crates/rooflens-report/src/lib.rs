@@ -52,6 +52,7 @@ pub mod top;
 pub mod trend;
 
 pub use render::Part;
+pub use render::html::linked::{AssetUse, PAGE_ASSETS, PageAsset, PageFrame};
 pub use render::terminal::TerminalOptions;
 
 use rooflens_analyze::Findings;
@@ -131,14 +132,19 @@ pub fn html_with(findings: &Findings, title: &str, extras: Extras<'_>) -> String
     render::html::document(findings, title, extras)
 }
 
-/// The library of living charts, for servers that send scripts as files of their own.
-pub fn chart_library() -> &'static str {
-    render::html::living::LIBRARY
+/// The findings as a page of a server, which gives its style and scripts as files.
+pub fn linked_findings(findings: &Findings, extras: Extras<'_>, frame: &PageFrame<'_>) -> String {
+    render::html::linked::findings(findings, extras, frame)
 }
 
-/// The script that draws living charts with it, below their data.
-pub fn chart_script() -> String {
-    render::html::living::script()
+/// Parts as a page of a server.
+pub fn linked_parts(parts: &[Part], frame: &PageFrame<'_>) -> String {
+    render::html::linked::parts(parts, frame)
+}
+
+/// Parts alone, to be put into a page of a server.
+pub fn linked_fragment(parts: &[Part]) -> String {
+    render::html::linked::fragment(parts)
 }
 
 /// A table that can be had as CSV.

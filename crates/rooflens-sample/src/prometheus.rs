@@ -1,12 +1,6 @@
-//! Samples for Prometheus: the text that it scrapes, and the little server that gives it.
+//! Samples for Prometheus: the text that it scrapes.
 
 use std::fmt::Write as _;
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rooflens_schema::tables::Counters;
 
@@ -108,97 +102,4 @@ fn labels(device: Option<i32>, name: &str, uuid: Option<&str>, reason: Option<&s
 
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
-/// Longest request that is read; a scraper's has some hundred bytes.
-const REQUEST: usize = 8192;
-/// A scraper that takes longer is left.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Answers `GET /metrics` until it is dropped.
-pub struct Server {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Server {
-    /// Listens at `address`, one request after another.
-    pub fn start(address: SocketAddr, latest: Arc<Mutex<Latest>>) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
-        let address = listener.local_addr()?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let serve = move || {
-            for stream in listener.incoming() {
-                if stopped.load(Ordering::SeqCst) {
-                    return;
-                }
-                // A scraper that hangs up has lost nothing but its own answer.
-                let _ = stream.and_then(|stream| answer(stream, &latest));
-            }
-        };
-        let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(serve)?;
-        Ok(Server { address, stop, thread: Some(thread) })
-    }
-
-    /// Where it listens: port 0 becomes a free one.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::SeqCst);
-        // Wakes it from waiting for the next request.
-        let mut to = self.address;
-        if to.ip().is_unspecified() {
-            to.set_ip(if to.is_ipv4() { [127, 0, 0, 1].into() } else { [0, 0, 0, 0, 0, 0, 0, 1].into() });
-        }
-        if TcpStream::connect_timeout(&to, PATIENCE).is_ok()
-            && let Some(thread) = self.thread.take()
-        {
-            let _ = thread.join();
-        }
-    }
-}
-
-fn answer(mut stream: TcpStream, latest: &Mutex<Latest>) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let request = head(&mut stream)?;
-    let mut words = request.split(|byte| *byte == b' ' || *byte == b'\r');
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let path = path.split(|byte| *byte == b'?').next().unwrap_or_default();
-    let (status, kind, body) = match (method, path) {
-        (b"GET" | b"HEAD", b"/metrics") => {
-            let latest = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            ("200 OK", "text/plain; version=0.0.4; charset=utf-8", text(&latest))
-        }
-        (b"GET" | b"HEAD", _) => ("404 Not Found", "text/plain", "metrics are at /metrics\n".to_owned()),
-        _ => ("405 Method Not Allowed", "text/plain", "only GET\n".to_owned()),
-    };
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes())?;
-    if method != b"HEAD" {
-        stream.write_all(body.as_bytes())?;
-    }
-    stream.flush()
-}
-
-/// The request up to its empty line.
-fn head(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
-    let mut request = Vec::with_capacity(512);
-    let mut part = [0; 512];
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < REQUEST {
-        match stream.read(&mut part)? {
-            0 => break,
-            length => request.extend_from_slice(&part[..length]),
-        }
-    }
-    Ok(request)
 }

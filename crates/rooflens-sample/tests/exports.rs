@@ -1,11 +1,7 @@
 //! Where rows go: Parquet, Prometheus.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::sync::{Arc, Mutex};
-
 use rooflens_sample::latest::Latest;
-use rooflens_sample::prometheus::{Server, text};
+use rooflens_sample::prometheus::text;
 use rooflens_sample::source::Subject;
 use rooflens_schema::Opt;
 use rooflens_schema::parquet_io::{PartWriter, read_table};
@@ -73,24 +69,4 @@ fn what_prometheus_scrapes() {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
     assert!(!text.contains("rooflens_temperature_celsius"), "what is not known has no line: {text}");
-}
-
-#[test]
-fn a_scraper_is_answered() {
-    let server = Server::start("127.0.0.1:0".parse().unwrap(), Arc::new(Mutex::new(latest()))).unwrap();
-    let ask = |request: &str| {
-        let mut stream = TcpStream::connect(server.address()).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    };
-    let answer = ask("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    assert!(head.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4"), "{head}");
-    assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
-    assert_eq!(body, text(&latest()));
-    assert!(ask("GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
-    assert!(ask("POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
-    assert!(ask("\u{1}\u{2}\r\n\r\n").starts_with("HTTP/1.1 405"));
 }

@@ -12,6 +12,7 @@ use rooflens_project::assets::AssetError;
 use rooflens_project::externals::{ExternalsError, ExternalsFaultClass};
 use rooflens_project::skeleton::SkeletonError;
 use rooflens_sample::Missing;
+use rooflens_serve::DashboardError;
 
 /// A failure that ends the command.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +90,17 @@ pub enum CliError {
     /// The server for agents could not start.
     #[error(transparent)]
     Serve(ServeError),
+    /// The server of pages could not start.
+    #[error(transparent)]
+    Dashboard(DashboardError),
+    /// The file of a token cannot be read.
+    #[error("{path} cannot be read: {source}")]
+    TokenFile {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
     /// There is no document of this name.
     #[error("there is no document {name}")]
     UnknownDocument {
@@ -104,6 +116,8 @@ impl CliError {
     pub fn exit(&self) -> Exit {
         match self {
             CliError::Core(error) => error.kind().into(),
+            CliError::Dashboard(DashboardError::Source(error)) => error.kind().into(),
+            CliError::Dashboard(DashboardError::Listen { .. }) => Exit::Environment,
             CliError::Externals(error) => exit_of_externals(error.class()),
             CliError::TableWithoutCsv { .. }
             | CliError::ParquetNeedsFile
@@ -113,6 +127,8 @@ impl CliError {
             | CliError::NeedsYes { .. }
             | CliError::NotOneFolder
             | CliError::UnknownDocument { .. }
+            | CliError::Dashboard(_)
+            | CliError::TokenFile { .. }
             | CliError::NotEmpty { .. } => Exit::Usage,
             CliError::Stdout { .. }
             | CliError::NothingToSample { .. }
@@ -138,6 +154,10 @@ impl CliError {
             }
             CliError::Serve(_) => {
                 Some(Hint::words("an agent starts it: claude mcp add rooflens -- rooflens mcp --root DIR"))
+            }
+            CliError::Dashboard(error) => error.hint().map(Hint::words),
+            CliError::TokenFile { .. } => {
+                Some(Hint::words("head -c 24 /dev/urandom | base64 > token && chmod 600 token"))
             }
             CliError::StoreNeedsOutput => {
                 Some(Hint::words("-o keeps every request and token; the store keeps the requests"))

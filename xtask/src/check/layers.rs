@@ -39,6 +39,16 @@ const LAYERS: &[(&str, Uses)] = &[
     ),
     ("rooflens-core", AllAbove),
     ("rooflens-mcp", These(&["rooflens-schema", "rooflens-report", "rooflens-core"])),
+    (
+        "rooflens-serve",
+        These(&[
+            "rooflens-schema",
+            "rooflens-compare",
+            "rooflens-queries",
+            "rooflens-report",
+            "rooflens-core",
+        ]),
+    ),
     ("rooflens-python", These(&["rooflens-schema", "rooflens-analyze", "rooflens-report", "rooflens-core"])),
     ("rooflens", AllAbove),
     // Shares no code with what it measures.

@@ -21,6 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel_catalog::KernelClass;
+use crate::ledger::Line;
 
 /// Steps and excerpts of a job, to be drawn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +42,43 @@ pub struct DrawnTimeline {
     pub windows: Vec<DrawnWindow>,
     /// Of each name, where its longest call is.
     pub longest: Vec<LongestCall>,
+}
+
+impl DrawnTimeline {
+    /// Whether every position in it leads somewhere: a file may hold anything.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let is_name = |at: i64| at < self.names.len() as i64;
+        let lane = |lane: &DrawnLane| {
+            let count = lane.start.len();
+            let full = |len: usize| len == 0 || len == count;
+            let by_name = !matches!(lane.kind, LaneKind::Layers | LaneKind::Idle);
+            lane.dur.len() == count
+                && lane.what.len() == count
+                && [lane.layer.len(), lane.operator.len(), lane.launch.len(), lane.wait.len()]
+                    .into_iter()
+                    .all(full)
+                && lane.merged.iter().all(|one| one.0 < count)
+                && lane.operator.iter().all(|at| is_name((*at).into()))
+                && (!by_name || lane.what.iter().all(|at| is_name((*at).into())))
+        };
+        let step = |step: &DrawnStep| {
+            step.lines.len() == Line::ALL.len()
+                && step.classes.len() == self.classes.len()
+                && step.layers.len() == self.layers.len()
+                && is_name(step.name.into())
+                && step.window.is_none_or(|at| at < self.windows.len())
+        };
+        let longest = |one: &LongestCall| {
+            let window = self.windows.get(one.window);
+            is_name(one.name.into()) && window.is_some_and(|window| one.lane < window.lanes.len())
+        };
+        self.steps.iter().all(step)
+            && self.windows.iter().all(|window| {
+                window.step.is_none_or(|at| at < self.steps.len()) && window.lanes.iter().all(lane)
+            })
+            && self.longest.iter().all(longest)
+    }
 }
 
 /// A name that slices refer to by its position.

@@ -4,7 +4,6 @@ use rooflens_schema::tables::{GapCause, PhaseKind, PhaseSource};
 use super::budget::{LANE_SLICES, SLICES};
 use super::*;
 use crate::analyses::Ledger;
-use crate::ledger::Line;
 use crate::sample::{Sample, findings, some_of_everything};
 
 /// Starts and durations of a lane, since the run's clock base.
@@ -40,6 +39,7 @@ fn sums_of_steps_are_those_of_the_ledger() {
     for tables in [stepped(9), some_of_everything(0, 0)] {
         let found = findings(std::slice::from_ref(&tables));
         let (ledger, drawn) = (found.get::<Ledger>().unwrap(), found.timeline.as_ref().unwrap());
+        assert!(drawn.is_sound());
         for phase in ledger.phases.iter().filter(|phase| phase.steps > 0) {
             let of = drawn.steps.iter().filter(|step| step.kind.as_str() == phase.phase);
             let wall: i64 = of.clone().map(DrawnStep::wall_ns).sum();

@@ -18,6 +18,7 @@ use rooflens_schema::{Opt, RunDir};
 use super::document::{ErrorCount, ProfileFacts, RequestCounts, TokenTotals, WorkerFacts};
 use super::levels::BenchLevel;
 use super::profile::ServerProfiling;
+use super::progress_file::ProgressFile;
 use super::recorder::Recorder;
 use super::request::BenchRequest;
 use super::watch::{BreachWatch, Watching};
@@ -106,7 +107,8 @@ impl LevelSession<'_> {
         let plan = self.plan(&level, opened.tokens.is_some());
         let scraper = self.scraper(observer);
         let profiling = ServerProfiling::start(self, &breach);
-        let watching = Watching { observer, what: &level.facts.offered, of: plan.limits.requests };
+        let file = ProgressFile::begin(&folder);
+        let watching = Watching { observer, what: &level.facts.offered, of: plan.limits.requests, file };
         let sent = match &self.request.workers {
             None => engine::run(&plan, opened.source, &mut recorder, &watching)
                 .map(|outcome| (outcome, Vec::new()))

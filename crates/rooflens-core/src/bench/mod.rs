@@ -18,6 +18,7 @@ mod level;
 mod levels;
 mod measure;
 mod profile;
+mod progress_file;
 mod recorder;
 mod request;
 mod server;
@@ -39,13 +40,14 @@ pub use rooflens_load::plan::{Api, ArrivalGaps};
 
 pub use self::against::{AgainstOutcome, OtherServer, bench_against};
 use self::describe::Described;
-pub use self::document::BenchDocument;
+pub use self::document::{BenchDocument, LevelDocument};
 use self::efficiency::KnownModel;
 pub use self::efficiency::ModelOnDevice;
 use self::gates::BenchGate;
 pub use self::import::{ImportedBench, import_results, is_result};
 use self::level::LevelSession;
 use self::levels::BenchLevel;
+pub use self::progress_file::PROGRESS_FILE;
 pub use self::request::{
     BenchRequest, BenchServer, HttpOptions, LoadExtent, LoadLevels, RateLevel, ScrapeOptions,
     ServerProfileRequest, Warmup, WorkerOptions, WorkloadOptions,

@@ -11,6 +11,7 @@ use super::describe::Described;
 use super::document::BenchDocument;
 use super::level::LevelRun;
 use super::levels::BenchLevel;
+use super::progress_file::PROGRESS_FILE;
 use crate::error::{BenchError, Error};
 use crate::saved;
 
@@ -90,7 +91,8 @@ impl BenchFolder {
             row.metrics = (!metrics.is_empty()).then(|| Json::Object(metrics).to_string());
         });
         edited.map_err(Error::UnwritableTables)?;
-        write(&run.folder, described).map(drop)
+        write(&run.folder, described)?;
+        saved::remove(&run.folder.root().join(PROGRESS_FILE))
     }
 
     /// Writes what is about all levels, and answers where the page is.

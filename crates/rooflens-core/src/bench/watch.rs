@@ -9,6 +9,7 @@ use rooflens_load::record::RequestRecord;
 use rooflens_schema::Opt;
 use rooflens_schema::tables::RequestStatus;
 
+use super::progress_file::ProgressFile;
 use crate::observer::{Event, SharedObserver};
 
 /// Notices the first request that breaks an objective.
@@ -62,6 +63,8 @@ pub struct Watching<'a> {
     pub what: &'a str,
     /// Requests that will be sent, where that is known.
     pub of: Option<u64>,
+    /// For whoever looks on from elsewhere.
+    pub file: ProgressFile,
 }
 
 impl LoadWatch for Watching<'_> {
@@ -70,6 +73,7 @@ impl LoadWatch for Watching<'_> {
     }
 
     fn progress(&self, progress: &LoadProgress) {
+        self.file.add(self.what, self.of, progress);
         self.observer.event(&Event::Loading { what: self.what, of: self.of, progress });
     }
 }

@@ -3,6 +3,7 @@
 pub mod assets;
 pub mod externals;
 pub mod samples;
+pub mod timeline;
 
 use std::collections::BTreeMap;
 
@@ -176,6 +177,7 @@ pub const DOCUMENTS: &[DocumentSchema] = &[
         "each further line of `rooflens monitor --format json`",
     ),
     DocumentSchema::of::<crate::run_index::TagsDocument>("tags", "`.rooflens/tags.json` of a run"),
+    DocumentSchema::of::<timeline::TimelineDocument<'_>>("timeline", "`report/timeline.json` of a run"),
     DocumentSchema::of::<crate::kernels::TopDocument<'_>>(
         "top_kernels",
         "`rooflens kernels top --format json`",

@@ -6,6 +6,9 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
@@ -70,10 +73,20 @@ pub(super) enum EnginePart {
     Rows(RecordBatch),
 }
 
+/// How often whoever asked is asked whether to go on.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Whether a program that answers queries is installed.
+#[must_use]
+pub fn has_engine() -> bool {
+    find(super::query::HERE).is_some()
+}
+
 /// Asks an engine, and hands its answer over part by part. Only where this succeeds those were all.
 pub(super) fn ask<E: From<Error>>(
     program: &'static str,
     request: &EngineRequest<'_>,
+    process_bytes: Option<u64>,
     watch: &dyn QueryWatch,
     mut take: impl FnMut(EnginePart) -> Result<(), E>,
 ) -> Result<QueryCost, E> {
@@ -81,6 +94,9 @@ pub(super) fn ask<E: From<Error>>(
     let failed = |fact: String| Error::from(FleetError::Engine { fact, hint: None });
     let mut process = EngineProcess::start(&path)
         .map_err(|error| failed(format!("{} cannot be started: {error}", path.display())))?;
+    if let Some(bytes) = process_bytes {
+        process.limit_memory(bytes);
+    }
     let mut input = process.take_input();
     let text = serde_json::to_vec(request).unwrap_or_default();
     if let Some(input) = &mut input {
@@ -88,8 +104,20 @@ pub(super) fn ask<E: From<Error>>(
         drop(input.write_all(&text));
     }
     drop(input);
-    let (taken, told) = std::thread::scope(|scope| {
-        let errors = process.take_errors();
+    let (errors, output) = (process.take_errors(), process.take_output());
+    let process = Mutex::new(process);
+    let stop = || process.lock().unwrap_or_else(PoisonError::into_inner).stop();
+    let (taken, told, is_stopped) = std::thread::scope(|scope| {
+        let (ended, is_ended) = channel::<()>();
+        let guard = scope.spawn(move || {
+            while is_ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if watch.is_stopped() {
+                    stop();
+                    return true;
+                }
+            }
+            false
+        });
         let told = scope.spawn(move || {
             let mut told = Vec::new();
             for line in errors.into_iter().flat_map(std::io::BufRead::lines).map_while(Result::ok) {
@@ -101,18 +129,24 @@ pub(super) fn ask<E: From<Error>>(
             }
             told
         });
-        let taken = process.take_output().map(|output| hand_over(output, &mut take));
+        let taken = output.map(|output| hand_over(output, &mut take));
         if let Some(Err(Broken::Taker(_))) = taken {
             // Nobody wants the rest.
-            process.stop();
+            stop();
         }
-        (taken, told.join().unwrap_or_default())
+        let told = told.join().unwrap_or_default();
+        drop(ended);
+        (taken, told, guard.join().unwrap_or(false))
     });
+    let mut process = process.into_inner().unwrap_or_else(PoisonError::into_inner);
     let is_whole = match taken {
         Some(Err(Broken::Taker(error))) => return Err(error),
         Some(Ok(())) => true,
         _ => false,
     };
+    if is_stopped {
+        return Err(Error::from(FleetError::Stopped).into());
+    }
     let ended = process.wait().map_err(|error| failed(format!("{program} cannot be waited for: {error}")))?;
     let (mut spilled_bytes, mut done, mut notes) = (0, None, Vec::new());
     for event in &told {

@@ -15,7 +15,7 @@ use super::store::{block_on, open};
 use crate::error::{Error, FleetError};
 
 /// The engine that is started here, and the one that asks a cluster.
-const HERE: &str = "rooflens-query";
+pub(super) const HERE: &str = "rooflens-query";
 const CLUSTER: &str = "rooflens-query-spark";
 
 /// What is asked.
@@ -111,6 +111,8 @@ pub struct QueryRequest {
     pub tenants: Option<Vec<String>>,
     /// Memory that the engine may use.
     pub memory_bytes: Option<u64>,
+    /// Address space that its process may take, which nothing in it can exceed.
+    pub process_bytes: Option<u64>,
     /// Where it may put what does not fit.
     pub spill_folder: Option<PathBuf>,
     /// Address of a Spark Connect server instead of the engine here.
@@ -140,6 +142,11 @@ impl QueryRequest {
 pub trait QueryWatch: Sync {
     /// So many rows and bytes were read.
     fn progress(&self, rows: u64, bytes: u64);
+
+    /// Whether to end it now; asked some times a second.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Takes an answer as it comes: what it is about, then its rows.
@@ -176,13 +183,13 @@ pub fn query<E: From<Error>>(
     };
     let named = request.text.named();
     let Some(judge) = named.and_then(NamedQuery::judge) else {
-        return ask(program, &asked, watch, |part| match part {
+        return ask(program, &asked, request.process_bytes, watch, |part| match part {
             EnginePart::Schema(schema) => taker.begin(AnswerHead::new(named, &schema)),
             EnginePart::Rows(batch) => taker.rows(&batch),
         });
     };
     let (mut head, mut batches) = (None, Vec::new());
-    let cost = ask(program, &asked, watch, |part| {
+    let cost = ask(program, &asked, request.process_bytes, watch, |part| {
         match part {
             EnginePart::Schema(schema) => head = Some(AnswerHead::new(named, &schema)),
             EnginePart::Rows(batch) => batches.push(batch),

@@ -44,6 +44,7 @@ pub use self::job::RunOutcome;
 pub use self::join::{context, join_floor};
 pub use self::launch::{Planned, PlannedJob, plan};
 pub use self::model::decide_again;
+pub(crate) use self::page::facts as page_facts;
 pub use self::page::words;
 pub use self::reserve::reserve;
 pub use self::sampling::SamplerRecord;

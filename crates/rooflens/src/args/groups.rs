@@ -10,7 +10,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Analyze traces and runs", &["analyze", "advise", "report", "import", "export"]),
     ("Run and profile", &["run", "bench", "kernels", "monitor", "hardware", "bench-worker"]),
     ("Compare", &["compare", "trend"]),
-    ("Many runs", &["store", "runs", "query"]),
+    ("Many runs", &["store", "runs", "serve", "query"]),
     ("Model cost", &["cost"]),
     ("Projects and configs", &["init", "config", "assets", "externals"]),
     ("Agents and scripts", &["mcp", "schema"]),

@@ -28,6 +28,7 @@ mod run;
 mod runs;
 mod schema;
 mod self_test;
+mod serve;
 mod store;
 mod trend;
 
@@ -56,6 +57,7 @@ pub enum Command {
     Trend(trend::Args),
     Store(store::Args),
     Runs(runs::Args),
+    Serve(serve::Args),
     Query(Box<query::Args>),
     Cost(Box<cost::Args>),
     Hardware(hardware::Args),
@@ -91,6 +93,7 @@ impl Command {
             Command::Trend(args) => trend::run(args, console),
             Command::Store(args) => store::run(args, console),
             Command::Runs(args) => runs::run(args, console),
+            Command::Serve(args) => serve::run(args, console),
             Command::Query(args) => query::run(*args, console),
             Command::Cost(args) => cost::run(*args, console),
             Command::Hardware(args) => hardware::run(args, console),

@@ -131,6 +131,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         store: address(args.store)?,
         tenants: (!args.tenant.is_empty()).then_some(args.tenant),
         memory_bytes: args.memory,
+        process_bytes: None,
         spill_folder: args.spill,
         engine: args.engine,
     };

@@ -16,11 +16,12 @@ use rooflens_core::environment;
 use rooflens_core::exit::Exit;
 use rooflens_sample::csv::Columns;
 use rooflens_sample::latest::Latest;
-use rooflens_sample::prometheus::Server;
+use rooflens_sample::prometheus;
 use rooflens_sample::source::{Moment, SampleClock};
 use rooflens_sample::{Opened, Sampler, SamplingOutcome, SamplingSettings, Source, Watched, open};
 use rooflens_schema::Notes;
 use rooflens_schema::tables::Counters;
+use rooflens_serve::MetricsServer;
 use screen::Screen;
 
 use crate::commands::exit_of;
@@ -148,7 +149,9 @@ pub fn watch(wish: &MonitorRequest, console: &Console) -> Result<Exit, CliError>
     let file = file.map(|target| SampleFile::create(target, wish.columns, base_unix_ns)).transpose()?;
     let server = wish.serve.map(|address| {
         let listen = |source| CliError::Listen { address, source };
-        Server::start(address, Arc::clone(&latest)).map_err(listen)
+        let latest = Arc::clone(&latest);
+        let text = move || prometheus::text(&latest.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        MetricsServer::start(address, text).map_err(listen)
     });
     let server = server.transpose()?;
     if let Some(server) = &server {

@@ -9,8 +9,9 @@ use crate::render::html::{Size, draw, escape, prose};
 /// Apache ECharts, built as `vendor/echarts/build` says.
 pub const LIBRARY: &str = include_str!("../../../vendor/echarts/echarts.min.js");
 
-/// Our own scripts, in order: one function around them all.
-const SCRIPTS: &[&str] = &[
+/// Our own scripts, in order: one function around them all. They run after the library and below the data.
+pub const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
     include_str!("charts/core.js"),
     include_str!("charts/roofline.js"),
     include_str!("charts/ledger.js"),
@@ -19,7 +20,8 @@ const SCRIPTS: &[&str] = &[
     include_str!("charts/over_time.js"),
     include_str!("charts/rates.js"),
     include_str!("charts/live.js"),
-];
+    "})();\n"
+);
 
 /// A chart with where it comes from.
 fn source(chart: &ChartData) -> Option<&'static dyn ChartSource> {
@@ -85,19 +87,19 @@ pub(super) fn scripts(charts: &[ChartData]) -> String {
     if charts.is_empty() {
         return String::new();
     }
-    let data = serde_json::to_string(charts).unwrap_or_else(|_| "[]".to_owned());
-    let own = script();
     format!(
-        "<script type=\"application/json\" id=\"charts-data\">{}</script>\n\
-         <script id=\"charts-library\">\n{LIBRARY}</script>\n\
-         <script id=\"charts-script\">\n{own}</script>\n",
-        inert(&data)
+        "{}<script id=\"charts-library\">\n{LIBRARY}</script>\n<script id=\"charts-script\">\n{SCRIPT}</script>\n",
+        data(charts)
     )
 }
 
-/// Our own scripts, to be run after the library and below the data.
-pub fn script() -> String {
-    format!("\"use strict\";\n(() => {{\n{}}})();\n", SCRIPTS.concat())
+/// The data alone; nothing where there is no chart.
+pub(super) fn data(charts: &[ChartData]) -> String {
+    if charts.is_empty() {
+        return String::new();
+    }
+    let data = serde_json::to_string(charts).unwrap_or_else(|_| "[]".to_owned());
+    format!("<script type=\"application/json\" id=\"charts-data\">{}</script>\n", inert(&data))
 }
 
 /// JSON that cannot end the element it stands in.

@@ -1,6 +1,7 @@
 //! One HTML file that asks nothing of the network: styles, script and charts are inside.
 
 mod axis;
+pub mod linked;
 pub mod living;
 mod svg;
 mod table;

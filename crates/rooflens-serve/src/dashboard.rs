@@ -1,0 +1,55 @@
+//! The server, from its settings to its end.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::access::{HostNames, Tokens};
+use crate::app::{App, AppParts, keep_fresh, router};
+use crate::index::{RunIndex, RunSource};
+use crate::listening::Listening;
+use crate::self_metrics::SelfMetrics;
+use crate::settings::{DashboardError, DashboardSettings};
+
+/// Threads that answer requests; what takes long has threads of its own.
+const MOST_THREADS: usize = 4;
+
+/// A server that runs; dropped, it ends in order.
+pub struct Dashboard {
+    listening: Listening,
+    runs: usize,
+}
+
+impl Dashboard {
+    /// Finds the runs, listens and answers.
+    pub fn start(settings: DashboardSettings) -> Result<Self, DashboardError> {
+        settings.check()?;
+        let DashboardSettings { source, listen, token, hosts, limits } = settings;
+        let source = RunSource::open(&source)?;
+        let index = source.refresh(&RunIndex::default())?.unwrap_or_default();
+        let runs = index.runs.len();
+        let failed = |source| DashboardError::Listen { address: listen, source };
+        let tokens = Tokens::new(token.as_deref()).map_err(failed)?;
+        let metrics = Arc::new(SelfMetrics::new());
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST_THREADS);
+        let (bounds, open) = ((&limits).into(), metrics.connections.clone());
+        let listening = Listening::start(listen, threads, bounds, open, |address, ending| {
+            let refresh = limits.refresh;
+            let hosts = HostNames::new(address, &hosts);
+            let parts = AppParts { source, index, limits, hosts, tokens, metrics, ending };
+            let app = Arc::new(App::new(parts));
+            tokio::spawn(keep_fresh(Arc::clone(&app), refresh));
+            router(app)
+        });
+        Ok(Dashboard { listening: listening.map_err(failed)?, runs })
+    }
+
+    /// Where it listens: port 0 becomes a free one.
+    pub fn address(&self) -> SocketAddr {
+        self.listening.address()
+    }
+
+    /// Runs that were found at the start.
+    pub fn runs(&self) -> usize {
+        self.runs
+    }
+}

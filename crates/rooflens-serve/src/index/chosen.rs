@@ -1,0 +1,188 @@
+//! Some of the runs: by words, by facets, in an order, a page at a time.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use url::form_urlencoded::Serializer;
+
+use super::{RunEntry, RunIndex};
+
+/// What runs can be narrowed by: the column, and its name.
+const FACETS: &[(&str, &str)] = &[
+    ("model", "Model"),
+    ("device", "Device"),
+    ("engine", "Engine"),
+    ("build", "Build"),
+    ("kind", "Kind"),
+    ("label", "Label"),
+    ("status", "Status"),
+    ("tenant", "Tenant"),
+];
+/// What runs can be ordered by.
+const SORTS: &[&str] = &[
+    "began",
+    "name",
+    "model",
+    "device",
+    "engine",
+    "build",
+    "kind",
+    "label",
+    "status",
+    "tpot_p50_ns",
+    "ttft_p50_ns",
+    "output_tokens_per_s",
+];
+/// Runs on a page.
+const PAGE: usize = 50;
+/// Values of a facet that can be chosen.
+const MOST_VALUES: usize = 200;
+/// Characters of what is searched for.
+const MOST_WORDS: usize = 200;
+
+/// Which runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunChoice {
+    /// Words that a run must have.
+    pub words: String,
+    /// Values that its columns must have.
+    pub facets: BTreeMap<&'static str, String>,
+    /// The column that they are ordered by.
+    pub sort: Option<&'static str>,
+    /// Whether the order is turned round.
+    pub is_turned: bool,
+    /// Which page, from 0.
+    pub page: usize,
+}
+
+/// A facet: its column, its name, its values with the number of runs that have them, the most frequent first.
+pub struct Facet {
+    /// The column.
+    pub column: &'static str,
+    /// Its name.
+    pub title: &'static str,
+    /// Values and how many runs have them, were this facet not chosen.
+    pub values: Vec<(String, usize)>,
+}
+
+/// The runs that were chosen.
+pub struct ChosenRuns {
+    /// Those of this page.
+    pub shown: Vec<Arc<RunEntry>>,
+    /// How many there are.
+    pub all: usize,
+    /// How many pages.
+    pub pages: usize,
+    /// The facets.
+    pub facets: Vec<Facet>,
+}
+
+impl RunChoice {
+    /// From the pairs of an address; what is not known is left out.
+    pub fn of(pairs: &[(String, String)]) -> Self {
+        let mut choice = RunChoice::default();
+        for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
+            match name.as_str() {
+                "q" => choice.words = value.chars().take(MOST_WORDS).collect(),
+                "page" => choice.page = value.parse::<usize>().unwrap_or(1).saturating_sub(1),
+                "sort" => {
+                    let (is_turned, name) =
+                        value.strip_prefix('-').map_or((false, value.as_str()), |name| (true, name));
+                    choice.sort = SORTS.iter().find(|sort| **sort == name).copied();
+                    choice.is_turned = is_turned;
+                }
+                name => {
+                    if let Some((column, _)) = FACETS.iter().find(|(column, _)| *column == name) {
+                        choice.facets.insert(column, value.clone());
+                    }
+                }
+            }
+        }
+        choice
+    }
+
+    /// The same as the query of an address.
+    pub fn address(&self) -> String {
+        let mut query = Serializer::new(String::new());
+        if !self.words.is_empty() {
+            query.append_pair("q", &self.words);
+        }
+        query.extend_pairs(self.facets.iter());
+        if let Some(sort) = self.sort {
+            query.append_pair("sort", &format!("{}{sort}", if self.is_turned { "-" } else { "" }));
+        }
+        if self.page > 0 {
+            query.append_pair("page", &(self.page + 1).to_string());
+        }
+        query.finish()
+    }
+
+    /// All runs that are meant, newest first.
+    pub fn all(&self, index: &RunIndex) -> Vec<Arc<RunEntry>> {
+        let words = self.searched();
+        index.runs.iter().filter(|run| takes(run, &words) && self.is_of(run, None)).cloned().collect()
+    }
+
+    /// The runs of a page, and what they can be narrowed by.
+    pub fn choose(&self, index: &RunIndex) -> ChosenRuns {
+        let words = self.searched();
+        let with_words: Vec<&Arc<RunEntry>> = index.runs.iter().filter(|run| takes(run, &words)).collect();
+        let facets = FACETS.iter().map(|(column, title)| self.facet(column, title, &with_words)).collect();
+        let mut meant: Vec<&Arc<RunEntry>> =
+            with_words.into_iter().filter(|run| self.is_of(run, None)).collect();
+        if let Some(sort) = self.sort {
+            meant.sort_by(|a, b| self.compare(sort, a, b));
+        }
+        let pages = meant.len().div_ceil(PAGE).max(1);
+        let begin = self.page.min(pages - 1) * PAGE;
+        let shown = meant.iter().skip(begin).take(PAGE).map(|run| Arc::clone(run)).collect();
+        ChosenRuns { shown, all: meant.len(), pages, facets }
+    }
+
+    fn searched(&self) -> Vec<String> {
+        self.words.to_lowercase().split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn is_of(&self, run: &RunEntry, but: Option<&str>) -> bool {
+        self.facets.iter().all(|(column, value)| Some(*column) == but || run.word(column) == value)
+    }
+
+    fn facet(&self, column: &'static str, title: &'static str, runs: &[&Arc<RunEntry>]) -> Facet {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for run in runs.iter().filter(|run| self.is_of(run, Some(column))) {
+            *counts.entry(run.word(column)).or_default() += 1;
+        }
+        counts.remove("");
+        let mut values: Vec<(String, usize)> =
+            counts.into_iter().map(|(value, count)| (value.to_owned(), count)).collect();
+        values.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        values.truncate(MOST_VALUES);
+        Facet { column, title, values }
+    }
+
+    /// What is not known comes last, either way round.
+    fn compare(&self, sort: &str, a: &RunEntry, b: &RunEntry) -> Ordering {
+        let turned = |ordering: Ordering| if self.is_turned { ordering.reverse() } else { ordering };
+        match sort {
+            "began" => known(a.began_unix_ns, b.began_unix_ns, |a, b| turned(b.cmp(&a))),
+            "name" => turned(a.name.cmp(&b.name)),
+            column if FACETS.iter().any(|(name, _)| *name == column) => {
+                let word = |run: &RunEntry| Some(run.word(column).to_owned()).filter(|word| !word.is_empty());
+                known(word(a), word(b), |a, b| turned(a.cmp(&b)))
+            }
+            metric => known(a.metrics.get(metric), b.metrics.get(metric), |a, b| turned(a.total_cmp(b))),
+        }
+    }
+}
+
+fn known<T>(a: Option<T>, b: Option<T>, compare: impl FnOnce(T, T) -> Ordering) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => compare(a, b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    }
+}
+
+fn takes(run: &RunEntry, words: &[String]) -> bool {
+    words.iter().all(|word| run.searched.contains(word))
+}

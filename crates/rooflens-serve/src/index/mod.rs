@@ -1,0 +1,149 @@
+//! The runs that are served: found by looking, never by what somebody asks for. A request names a run by an id of this
+//! index, and nothing that it says becomes a path.
+
+mod chosen;
+mod folder;
+mod stored;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json};
+
+use crate::settings::DashboardError;
+
+pub use self::chosen::{ChosenRuns, Facet, RunChoice};
+pub use self::folder::is_contained;
+
+/// Where a run is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunPlace {
+    /// A run directory.
+    Folder(PathBuf),
+    /// A run of the store, with its row.
+    Stored {
+        /// Its id.
+        run_id: String,
+        /// Its row of the table `runs`.
+        row: Map<String, Json>,
+    },
+}
+
+/// A run, as lists show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunEntry {
+    /// What addresses name it by.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// Where it is.
+    pub place: RunPlace,
+    /// What it is and was made on, by column: `kind`, `model`, `device`, `engine`, `build`, `label`, `status`.
+    pub words: BTreeMap<&'static str, String>,
+    /// When it began, since 1970.
+    pub began_unix_ns: Option<i64>,
+    /// Headline metrics by key.
+    pub metrics: BTreeMap<String, f64>,
+    /// Whether it is still being made.
+    pub is_live: bool,
+    /// Changes when its files do.
+    pub version: String,
+    /// All its words in small letters, to search in.
+    searched: String,
+}
+
+impl RunEntry {
+    /// A word of it; empty where the run does not say.
+    pub fn word(&self, column: &str) -> &str {
+        self.words.get(column).map_or("", String::as_str)
+    }
+
+    fn completed(mut self) -> Self {
+        self.words.retain(|_, word| !word.is_empty());
+        let words = self.words.values().map(String::as_str).chain([self.name.as_str(), self.id.as_str()]);
+        self.searched = words.collect::<Vec<_>>().join("\n").to_lowercase();
+        self
+    }
+}
+
+/// All runs at one moment.
+#[derive(Debug, Default)]
+pub struct RunIndex {
+    /// Grows whenever something changed.
+    pub generation: u64,
+    /// The runs, newest first.
+    pub runs: Vec<Arc<RunEntry>>,
+    /// Whether there are more than are shown.
+    pub is_cut: bool,
+    by_id: HashMap<String, usize>,
+}
+
+impl RunIndex {
+    fn of(generation: u64, mut runs: Vec<Arc<RunEntry>>, is_cut: bool) -> Self {
+        runs.sort_by(|a, b| b.began_unix_ns.cmp(&a.began_unix_ns).then_with(|| a.name.cmp(&b.name)));
+        let by_id = runs.iter().enumerate().map(|(at, run)| (run.id.clone(), at)).collect();
+        RunIndex { generation, runs, is_cut, by_id }
+    }
+
+    /// The run of an id.
+    pub fn find(&self, id: &str) -> Option<&Arc<RunEntry>> {
+        self.by_id.get(id).map(|at| &self.runs[*at])
+    }
+}
+
+/// Where the runs come from.
+#[derive(Debug)]
+pub enum RunSource {
+    /// A folder of run directories, as it really is.
+    Folder(PathBuf),
+    /// A store, by its address.
+    Store(String),
+}
+
+impl RunSource {
+    /// A folder, or the address of a store.
+    pub fn open(text: &str) -> Result<Self, DashboardError> {
+        if text.contains("://") {
+            return Ok(RunSource::Store(text.to_owned()));
+        }
+        let unreadable = |source| DashboardError::Folder { path: text.to_owned(), source };
+        let folder = Path::new(text).canonicalize().map_err(unreadable)?;
+        std::fs::read_dir(&folder).map_err(unreadable)?;
+        match folder.join("store.json").is_file() {
+            true => Ok(RunSource::Store(text.to_owned())),
+            false => Ok(RunSource::Folder(folder)),
+        }
+    }
+
+    /// The store, where it is one.
+    pub fn store(&self) -> Option<&str> {
+        match self {
+            RunSource::Store(address) => Some(address),
+            RunSource::Folder(_) => None,
+        }
+    }
+
+    /// What people call it.
+    pub fn title(&self) -> String {
+        match self {
+            RunSource::Store(address) => address.clone(),
+            RunSource::Folder(path) => {
+                path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+            }
+        }
+    }
+
+    /// Looks again; nothing where all is as it was.
+    pub fn refresh(&self, before: &RunIndex) -> Result<Option<RunIndex>, DashboardError> {
+        let (runs, is_cut) = match self {
+            RunSource::Folder(root) => folder::scan(root, before),
+            RunSource::Store(address) => match stored::runs(address, before)? {
+                Some(runs) => (runs, false),
+                None => return Ok(None),
+            },
+        };
+        let after = RunIndex::of(before.generation + 1, runs, is_cut);
+        Ok((after.runs != before.runs || before.generation == 0).then_some(after))
+    }
+}

@@ -1,0 +1,75 @@
+//! Runs of a store: their rows are in its log.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use rooflens_core::fleet;
+use rooflens_core::run_index::{IndexedRun, RunFilter};
+use serde_json::Value as Json;
+
+use super::{RunEntry, RunIndex, RunPlace};
+use crate::hash::hex_of;
+use crate::settings::DashboardError;
+
+/// Every run of a store.
+pub fn runs(address: &str, before: &RunIndex) -> Result<Option<Vec<Arc<RunEntry>>>, DashboardError> {
+    let state = log_state(Path::new(address));
+    let is_same = |run: &Arc<RunEntry>| state.as_ref().is_some_and(|state| run.version.starts_with(state));
+    if before.runs.first().is_some_and(is_same) {
+        return Ok(None);
+    }
+    let document = fleet::runs(address, &RunFilter::default())
+        .map_err(|error| DashboardError::Source(Box::new(error)))?;
+    let state = state.unwrap_or_default();
+    Ok(Some(document.runs.into_iter().map(|run| Arc::new(entry(run, &state))).collect()))
+}
+
+/// A word that changes with the log of a store in a folder: when its days were last written to. Nothing for a bucket.
+fn log_state(root: &Path) -> Option<String> {
+    let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+    let mut days: Vec<(std::path::PathBuf, SystemTime)> = Vec::new();
+    for tenant in std::fs::read_dir(root).ok()?.flatten() {
+        for day in std::fs::read_dir(tenant.path().join("log")).into_iter().flatten().flatten() {
+            days.push((day.path(), changed(&day.path())?));
+        }
+    }
+    days.sort();
+    Some(hex_of(format!("{days:?}").as_bytes(), 8))
+}
+
+fn entry(run: IndexedRun, state: &str) -> RunEntry {
+    let (tenant, run_id) = (run.text("tenant"), run.text("run_id"));
+    let word = |name: &str| match run.row.get(name) {
+        Some(Json::String(word)) => word.clone(),
+        Some(Json::Number(number)) => number.to_string(),
+        _ => String::new(),
+    };
+    let or = |first: String, second: String| if first.is_empty() { second } else { first };
+    let metrics = run.row.get("metrics").and_then(Json::as_object).into_iter().flatten();
+    let metrics = metrics.filter_map(|(key, value)| Some((key.clone(), value.as_f64()?))).collect();
+    let words = BTreeMap::from([
+        ("kind", word("kind")),
+        ("model", word("model")),
+        ("device", word("hardware")),
+        ("engine", word("runtime")),
+        ("build", or(word("runtime_build"), word("runtime_version"))),
+        ("label", word("label")),
+        ("status", word("status")),
+        ("tenant", tenant.clone()),
+    ]);
+    let version = format!("{state}-{}", hex_of(Json::Object(run.row.clone()).to_string().as_bytes(), 8));
+    RunEntry {
+        id: hex_of(format!("{tenant}/{run_id}").as_bytes(), 8),
+        name: run_id.clone(),
+        began_unix_ns: run.row.get("start_unix_ns").and_then(Json::as_i64),
+        place: RunPlace::Stored { run_id, row: run.row },
+        words,
+        metrics,
+        is_live: false,
+        version,
+        searched: String::new(),
+    }
+    .completed()
+}

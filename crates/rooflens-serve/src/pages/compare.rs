@@ -1,0 +1,100 @@
+//! `/compare`: runs beside a baseline.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use rooflens_core::fleet::checkout;
+use rooflens_core::{SharedObserver, compare, read_sides};
+
+use super::Pairs;
+use super::run::check;
+use crate::app::App;
+use crate::cache::KeptPage;
+use crate::fault::PageFault;
+use crate::frame::{page, text};
+use crate::index::{RunEntry, RunPlace, RunSource};
+
+/// Runs that are compared at once.
+const MOST: usize = 8;
+/// Rows of a table.
+const ROWS: usize = 100;
+
+/// The page.
+pub async fn get(
+    State(app): State<Arc<App>>,
+    Query(pairs): Pairs,
+    headers: HeaderMap,
+) -> Result<Response, PageFault> {
+    let index = app.index();
+    let mut runs: Vec<Arc<RunEntry>> = Vec::new();
+    for (_, id) in pairs.iter().filter(|(name, _)| name == "run") {
+        let run = index.find(id).ok_or_else(PageFault::no_run)?;
+        if !runs.iter().any(|known| known.id == run.id) {
+            runs.push(Arc::clone(run));
+        }
+    }
+    if !(2..=MOST).contains(&runs.len()) {
+        let fact = format!("Choose from 2 to {MOST} runs; {} were chosen.", runs.len());
+        let fault = PageFault::of(StatusCode::BAD_REQUEST, fact);
+        return Err(fault.hint("Tick runs in the list, then choose Compare."));
+    }
+    let words = |run: &Arc<RunEntry>| format!("{} {}", run.id, run.version);
+    let key = format!("compare {}", runs.iter().map(words).collect::<Vec<_>>().join(" "));
+    let make = async {
+        let working = Arc::clone(&app);
+        let html = app.compute(move |observer| draw(&working.source, &runs, observer)).await?;
+        Ok::<_, PageFault>(KeptPage::new(html))
+    };
+    Ok(app.cache.get_or_make(&key, &app.metrics, make).await?.response(&headers))
+}
+
+fn draw(source: &RunSource, runs: &[Arc<RunEntry>], observer: &SharedObserver) -> Result<String, PageFault> {
+    let failed = |error: rooflens_core::Error| PageFault::of_error(&error);
+    let (mut paths, mut ids) = (Vec::new(), Vec::new());
+    for run in runs {
+        match &run.place {
+            RunPlace::Folder(folder) => {
+                check(source, folder)?;
+                paths.push(folder.clone());
+            }
+            RunPlace::Stored { run_id, .. } => ids.push(PathBuf::from(run_id)),
+        }
+    }
+    let (sides, notes) = match source.store() {
+        Some(store) => {
+            if ids.iter().any(|id| id.exists()) {
+                // A run whose id is a path here would be read from there.
+                return Err(PageFault::no_run());
+            }
+            let checkout = checkout(store, &ids, observer).map_err(failed)?;
+            (read_sides(&checkout.paths, observer).map_err(failed)?, checkout.notes)
+        }
+        None => (read_sides(&paths, observer).map_err(failed)?, Vec::new()),
+    };
+    let comparison = compare(sides, &[]).map_err(failed)?;
+    let notes: String = notes.iter().map(|note| format!("<p class=\"aside\">{}</p>\n", text(note))).collect();
+    Ok(page("Comparison", "", &(order(runs) + &notes), &comparison.parts(ROWS), ""))
+}
+
+/// The runs, each with a link that makes it the baseline.
+fn order(runs: &[Arc<RunEntry>]) -> String {
+    let link = |at: usize| {
+        let others = (0..runs.len()).filter(|other| *other != at);
+        let ids: Vec<String> =
+            std::iter::once(at).chain(others).map(|at| format!("run={}", text(&runs[at].id))).collect();
+        ids.join("&amp;")
+    };
+    let item = |(at, run): (usize, &Arc<RunEntry>)| {
+        let (id, name) = (text(&run.id), text(&run.name));
+        let base = match at {
+            0 => "baseline".to_owned(),
+            _ => format!("<a href=\"/compare?{}\">make it the baseline</a>", link(at)),
+        };
+        format!("<li><a href=\"/runs/{id}\">{name}</a> · {base}</li>\n")
+    };
+    let items: String = runs.iter().enumerate().map(item).collect();
+    format!("<section aria-label=\"Runs\"><ul class=\"plain\">\n{items}</ul></section>\n")
+}

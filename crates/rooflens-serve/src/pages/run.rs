@@ -1,0 +1,148 @@
+//! `/runs/{id}`: everything about one run.
+
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use rooflens_compare::headline;
+use rooflens_core::SharedObserver;
+use rooflens_core::saved_report::{self, SavedReport};
+use rooflens_report::block::{Block, Cell, Column, Fact, Field, Table};
+use rooflens_report::{Extras, Part, linked_findings};
+use serde_json::{Map, Value as Json};
+
+use super::bench;
+use crate::app::App;
+use crate::cache::KeptPage;
+use crate::fault::PageFault;
+use crate::frame::{page, text, with_frame};
+use crate::index::{RunEntry, RunPlace, RunSource, is_contained};
+use crate::moment::minute;
+
+/// The page.
+pub async fn get(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, PageFault> {
+    let run = app.index().find(&id).cloned().ok_or_else(PageFault::no_run)?;
+    let key = format!("run {} {}", run.id, run.version);
+    let make = async {
+        let working = Arc::clone(&app);
+        let html = app.compute(move |observer| draw(&working.source, &run, observer)).await?;
+        Ok::<_, PageFault>(KeptPage::new(html))
+    };
+    Ok(app.cache.get_or_make(&key, &app.metrics, make).await?.response(&headers))
+}
+
+fn draw(source: &RunSource, run: &RunEntry, observer: &SharedObserver) -> Result<String, PageFault> {
+    match &run.place {
+        RunPlace::Stored { row, .. } => Ok(of_parts(run, &stored(run, row))),
+        RunPlace::Folder(folder) => {
+            check(source, folder)?;
+            of_folder(run, folder, observer)
+        }
+    }
+}
+
+/// Refuses a run of which a part lies elsewhere.
+pub fn check(source: &RunSource, folder: &FilePath) -> Result<(), PageFault> {
+    let RunSource::Folder(root) = source else { return Ok(()) };
+    match is_contained(root, folder) {
+        true => Ok(()),
+        false => {
+            let fact = "This run has a link that leads out of the folder that is served, or too many files.";
+            Err(PageFault::of(StatusCode::FORBIDDEN, fact)
+                .hint("Copy the run into the folder with all its files."))
+        }
+    }
+}
+
+fn of_folder(run: &RunEntry, folder: &FilePath, observer: &SharedObserver) -> Result<String, PageFault> {
+    let report = saved_report::read(folder, observer).map_err(|error| PageFault::of_error(&error))?;
+    Ok(match report {
+        Some(SavedReport::Findings { title, findings, more }) => {
+            let title = format!("{} · {title}", run.name);
+            with_frame(&title, "", &tools(run), "", |frame| {
+                linked_findings(&findings, Extras { more: &more, ..Extras::default() }, frame)
+            })
+        }
+        Some(SavedReport::Bench(document)) => of_parts(run, &bench::parts(&document)),
+        None => of_parts(run, &summary(run)),
+    })
+}
+
+fn of_parts(run: &RunEntry, parts: &[Part]) -> String {
+    page(&run.name, "", &tools(run), parts, "")
+}
+
+/// What can be done with a run.
+fn tools(run: &RunEntry) -> String {
+    let live = match run.is_live {
+        true => format!(" <a href=\"/live/{}\">Follow it</a>", text(&run.id)),
+        false => String::new(),
+    };
+    let model = run.word("model");
+    let alike = match model.is_empty() {
+        true => String::new(),
+        false => {
+            let query =
+                url::form_urlencoded::Serializer::new(String::new()).append_pair("model", model).finish();
+            format!(" <a href=\"/?{}\">Runs of this model</a>", text(&query))
+        }
+    };
+    format!("<p class=\"pages\"><a href=\"/\">All runs</a>{alike}{live}</p>\n")
+}
+
+const METRICS: &[Field<(&'static headline::HeadlineMetric, f64)>] = &[
+    (Column::text("metric", "Metric"), |(metric, _)| Cell::text(metric.title)),
+    (Column::number("value", "Value"), |(metric, value)| match metric.key.ends_with("_ns") {
+        true => Cell::MeanTime(*value),
+        false => Cell::amount(*value, ""),
+    }),
+    (Column::text("definition", "Definition"), |(metric, _)| Cell::text(metric.definition)),
+];
+
+/// What the list of runs knows of it.
+fn summary(run: &RunEntry) -> Vec<Part> {
+    let lead = match (run.is_live, run.word("model")) {
+        (true, _) => "This run is in progress.".to_owned(),
+        (false, "") => format!("{} run.", run.word("kind")),
+        (false, model) => format!("{model}: a run of kind {}.", run.word("kind")),
+    };
+    let mut facts: Vec<Fact> =
+        run.words.iter().map(|(name, word)| Fact::new(*name, Cell::text(word))).collect();
+    facts.extend(run.began_unix_ns.map(|at| Fact::new("began", Cell::text(minute(at)))));
+    let mut blocks = vec![Block::Lead(lead), Block::Facts(facts)];
+    let known: Vec<_> =
+        headline::ALL.iter().filter_map(|metric| Some((metric, *run.metrics.get(metric.key)?))).collect();
+    match known.is_empty() {
+        true => blocks.push(Block::Text("This run has no headline metrics.".to_owned())),
+        false => blocks.push(Block::Table(Table::new("metrics", METRICS, &known, usize::MAX))),
+    }
+    vec![Part { name: "summary", title: "Summary", blocks }]
+}
+
+const ROW: &[Field<(String, String)>] = &[
+    (Column::text("column", "Column"), |(name, _)| Cell::code(name.clone())),
+    (Column::text("value", "Value"), |(_, value)| Cell::code(value.clone())),
+];
+
+/// A run of a store: its row and its metrics.
+fn stored(run: &RunEntry, row: &Map<String, Json>) -> Vec<Part> {
+    let mut parts = summary(run);
+    let plain = |value: &Json| match value {
+        Json::String(word) => word.clone(),
+        other => other.to_string(),
+    };
+    let rows: Vec<(String, String)> = row
+        .iter()
+        .filter(|(name, value)| !value.is_null() && *name != "metrics")
+        .map(|(name, value)| (name.clone(), plain(value)))
+        .collect();
+    let table = Block::Table(Table::new("row", ROW, &rows, usize::MAX));
+    parts.push(Part { name: "row", title: "Row of the table runs", blocks: vec![table] });
+    parts
+}

@@ -1,0 +1,102 @@
+//! `/trend`: a metric over runs, and where it changed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::extract::{Query, RawQuery, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use rooflens_compare::headline;
+use rooflens_compare::trend::TrendOptions;
+use rooflens_core::trend::trend_of;
+use rooflens_report::Part;
+use rooflens_report::block::Block;
+
+use super::Pairs;
+use crate::app::App;
+use crate::cache::KeptPage;
+use crate::fault::PageFault;
+use crate::frame::{page, section, select, text};
+use crate::index::{RunChoice, RunEntry, RunIndex};
+use crate::moment::minute;
+
+/// Runs that a trend is of, the newest.
+const MOST: usize = 2_000;
+/// What runs must agree in to be compared.
+const SAME: [(&str, &str); 4] =
+    [("model", "models"), ("device", "devices"), ("engine", "engines"), ("kind", "kinds of run")];
+
+/// The page.
+pub async fn get(
+    State(app): State<Arc<App>>,
+    Query(pairs): Pairs,
+    RawQuery(raw): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, PageFault> {
+    let index = app.index();
+    let key = format!("trend {} {}", index.generation, raw.unwrap_or_default());
+    let make = async {
+        let html = app.compute(move |_| Ok(draw(&index, &pairs))).await?;
+        Ok::<_, PageFault>(KeptPage::new(html))
+    };
+    Ok(app.cache.get_or_make(&key, &app.metrics, make).await?.response(&headers))
+}
+
+fn draw(index: &RunIndex, pairs: &[(String, String)]) -> String {
+    let choice = RunChoice::of(pairs);
+    let mut runs = choice.all(index);
+    runs.truncate(MOST);
+    runs.reverse();
+    let measured: BTreeSet<&str> =
+        runs.iter().flat_map(|run| run.metrics.keys()).map(String::as_str).collect();
+    let asked = pairs.iter().find(|(name, _)| name == "metric").map_or("", |(_, value)| value.as_str());
+    let known = |key: &str| headline::ALL.iter().find(|metric| metric.key == key);
+    let first = headline::ALL.iter().map(|metric| metric.key).find(|key| measured.contains(key));
+    let key = measured.get(asked).copied().or(first).unwrap_or("tpot_p50_ns");
+    let titles: Vec<(String, String)> = measured
+        .iter()
+        .map(|key| {
+            ((*key).to_owned(), known(key).map_or((*key).to_owned(), |metric| metric.title.to_owned()))
+        })
+        .collect();
+    let form = form(&choice, index, &titles, key);
+    let (parts, notes) = parts(&runs, key);
+    let definition = known(key).map_or("", |metric| metric.definition);
+    let before =
+        section("choice", "Metric and runs", &format!("{form}<p class=\"aside\">{}</p>\n", text(definition)));
+    let notes: String = notes.iter().map(|note| format!("<p class=\"aside\">{}</p>\n", text(note))).collect();
+    page("Trend", "/trend", &before, &parts, &notes)
+}
+
+fn form(choice: &RunChoice, index: &RunIndex, titles: &[(String, String)], key: &str) -> String {
+    let metric = select("metric", "Metric", "", titles, key);
+    let choices = super::runs::choices(choice, &choice.choose(index).facets);
+    choices.replacen("<button", &format!("{metric}<button"), 1)
+}
+
+fn parts(runs: &[Arc<RunEntry>], key: &str) -> (Vec<Part>, Vec<String>) {
+    let name = |run: &RunEntry| match run.began_unix_ns {
+        Some(at) => format!("{} ({})", run.name, minute(at)),
+        None => run.name.clone(),
+    };
+    let values: Vec<(String, Option<f64>)> = runs
+        .iter()
+        .map(|run| (name(run), run.metrics.get(key).copied().filter(|value| value.is_finite())))
+        .collect();
+    let Some(trend) = trend_of(key, &values, TrendOptions::default()) else {
+        let lead = format!("No run that was chosen has a value of {key}.");
+        return (vec![Part { name: "trend", title: "Trend", blocks: vec![Block::Lead(lead)] }], Vec::new());
+    };
+    let with_value = || runs.iter().filter(|run| run.metrics.contains_key(key));
+    let mut notes = trend.notes.clone();
+    for (column, words) in SAME {
+        let different: BTreeSet<&str> = with_value().map(|run| run.word(column)).collect();
+        if different.len() > 1 {
+            notes.push(format!(
+                "These runs have {} {words}, so what changed may be what was run: choose one above.",
+                different.len()
+            ));
+        }
+    }
+    (trend.parts(), notes)
+}

@@ -1,0 +1,90 @@
+//! `rooflens serve`: many runs as pages of a local server.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueHint;
+use rooflens_core::exit::Exit;
+use rooflens_core::text::counted;
+use rooflens_serve::{Dashboard, DashboardLimits, DashboardSettings};
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::interrupt::Presses;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens serve runs                          every run below runs/, at http://127.0.0.1:8377
+  rooflens serve team-store                    the runs of a store, with queries and SQL
+  rooflens serve runs --listen 0.0.0.0:8377 --token-file token --allow-host gpu-box
+
+Only this machine can reach it by default. Any other address needs a token, and the name by which others reach it. \
+It reads and never writes; the second Ctrl-C ends it at once.";
+
+/// How often Ctrl-C is asked for.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Browse runs in a web browser: list, report, comparison, trend, queries, runs in progress
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Folder of run directories, or a store: a folder, s3://bucket/prefix, gs://… or az://…
+    #[arg(value_name = "DIR|STORE", default_value = ".", value_hint = ValueHint::DirPath)]
+    source: String,
+    /// Address and port to listen at; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8377")]
+    listen: SocketAddr,
+    /// File with the token that browsers and programs must give; ROOFLENS_SERVE_TOKEN is the same
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
+    /// Name that the server is reached by, beside localhost; may be repeated
+    #[arg(long = "allow-host", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// Seconds that a query may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Limits")]
+    query_time: u64,
+    /// Memory of a query in MB
+    #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(64..=1_048_576), help_heading = "Limits")]
+    query_memory: u64,
+    /// Memory for pages that are kept, in MB
+    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536), help_heading = "Limits")]
+    cache: u64,
+}
+
+impl Args {
+    fn settings(self) -> Result<DashboardSettings, CliError> {
+        let token = match &self.token_file {
+            Some(path) => {
+                let unreadable = |source| CliError::TokenFile { path: path.clone(), source };
+                Some(std::fs::read_to_string(path).map_err(unreadable)?)
+            }
+            None => std::env::var("ROOFLENS_SERVE_TOKEN").ok(),
+        };
+        // A file or variable that is empty is a token that is too short, not none.
+        let token = token.map(|token| token.trim().to_owned());
+        let limits = DashboardLimits {
+            query_time: Duration::from_secs(self.query_time),
+            query_bytes: self.query_memory << 20,
+            cache_bytes: self.cache << 20,
+            request_time: DashboardLimits::default().request_time + Duration::from_secs(self.query_time),
+            ..DashboardLimits::default()
+        };
+        Ok(DashboardSettings { source: self.source, listen: self.listen, token, hosts: self.hosts, limits })
+    }
+}
+
+/// Runs the command.
+pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    let source = args.source.clone();
+    let dashboard = Dashboard::start(args.settings()?).map_err(CliError::Dashboard)?;
+    let found = counted(dashboard.runs(), "run");
+    console.say(&format!("{found} in {source}; serving http://{} (Ctrl-C ends it)", dashboard.address()));
+    let presses = Presses::watch(console, "answering what was asked");
+    while presses.count() == 0 {
+        std::thread::sleep(LOOK_EVERY);
+    }
+    drop(dashboard);
+    // Ctrl-C is how it ends.
+    Ok(Exit::Fine)
+}

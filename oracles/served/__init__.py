@@ -1,0 +1,1 @@
+"""Parts of check_serve.py."""

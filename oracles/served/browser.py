@@ -1,0 +1,73 @@
+"""Pages in a real Chromium: hostile names, requests, complaints, width, and a run in progress."""
+
+import importlib.util
+import json
+import time
+from pathlib import Path
+
+from .site import Site
+
+ROOT = Path(__file__).resolve().parents[2]
+LOOKS = [(1280, 900, "light"), (1280, 900, "dark"), (380, 800, "light")]
+# Marks that a name would leave if it were markup.
+PLANTED = "document.querySelectorAll('img[src=x]').length + (window.planted ? 1 : 0)"
+
+
+def chromium():
+    """The Browser of .ci/page.py."""
+    spec = importlib.util.spec_from_file_location("page", ROOT / ".ci" / "page.py")
+    page = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(page)
+    return page.Browser
+
+
+def evaluate(browser, expression):
+    return browser.call("Runtime.evaluate", expression=expression, awaitPromise=True)["result"].get("value")
+
+
+def looked_at(browser, site: Site, path: str, pictures: Path | None = None):
+    """What is wrong with a page, in every look."""
+    for width, height, scheme in LOOKS:
+        seen = browser.open(site.address + path, width, height, scheme)
+        place = f"{path} {width} {scheme}"
+        for url in seen["asked"]:
+            if not url.startswith((site.address, "data:")):
+                yield f"{place}: asks for {url[:80]}"
+        yield from (f"{place}: {complaint}" for complaint in seen["complaints"])
+        yield from (f"{place}: id {name} stands twice" for name in seen["twice"])
+        yield from (f"{place}: a link leads to #{name}" for name in seen["nowhere"])
+        if seen["over"] > 0:
+            yield f"{place}: wider than the window by {seen['over']} pixels"
+        if evaluate(browser, PLANTED):
+            yield f"{place}: a name became markup"
+        dialogs = [m for m in browser.events if m.get("method") == "Page.javascriptDialogOpening"]
+        if dialogs:
+            yield f"{place}: a script of a name ran"
+        if pictures:
+            name = path.strip("/").split("?")[0].replace("/", "-") or "runs"
+            (pictures / f"{name}-{width}-{scheme}.png").write_bytes(browser.picture())
+
+
+def by_clicking(browser, site: Site):
+    """Two runs are ticked and compared, and an answer comes back without a script of ours being needed."""
+    browser.open(site.address + "/", 1280, 900, "light")
+    evaluate(browser, "[...document.querySelectorAll('input[name=run]')].slice(0, 2).forEach(box => box.click())")
+    evaluate(browser, "document.querySelector('form[action=\"/compare\"] button').click()")
+    browser.wait(lambda m: m.get("method") == "Page.loadEventFired", "the comparison")
+    where = evaluate(browser, "location.pathname + ' ' + document.querySelectorAll('section').length")
+    if not str(where).startswith("/compare ") or int(where.split()[1]) < 2:
+        yield f"ticking two runs led to {where}"
+
+
+def followed(browser, site: Site, run: Path, address: str):
+    """A page that is open sees the end of a step without being loaded again."""
+    browser.open(site.address + address, 1280, 900, "light")
+    step = run / "raw" / "step_0"
+    step.mkdir(parents=True)
+    (step / "manifest.json").write_text(json.dumps({"end": "done", "duration_ns": 4_440_000_000}))
+    begin = time.monotonic()
+    while time.monotonic() - begin < 60:
+        if "4.44 s" in str(evaluate(browser, "document.getElementById('live-parts').innerText")):
+            return
+        time.sleep(0.05)
+    yield "the page did not follow the run"
