@@ -49,6 +49,11 @@ FILTER = """(() => {
 })()"""
 
 
+AXE = """axe.run({resultTypes: ['violations']}).then((found) => JSON.stringify(found.violations
+  .filter((one) => ['serious', 'critical'].includes(one.impact))
+  .map((one) => `${one.id}: ${one.nodes.length} times, as ${one.nodes[0].html.slice(0, 120)}`)))"""
+
+
 class Page:
     """A page that is open in the browser."""
 
@@ -183,9 +188,26 @@ def quick(binary, browser: Browser, trace: Path, folder: Path, pictures: Path | 
     return wrong + page.complaints()
 
 
+def accessible(binary, browser: Browser, trace: Path, folder: Path, axe: Path) -> list[str]:
+    """What axe calls serious or critical, in light and dark, wide and narrow; and whether a narrow page fits."""
+    path = analyzed(binary, trace, folder / "axe")
+    wrong = []
+    for width, scheme in ((1400, "light"), (1400, "dark"), (380, "light")):
+        seen = browser.open(path.as_uri(), width, 1000, scheme)
+        browser.call("Runtime.evaluate", expression=axe.read_text())
+        found = browser.call("Runtime.evaluate", expression=AXE, awaitPromise=True)["result"]["value"]
+        wrong += [f"{width} {scheme}: {line}" for line in json.loads(found)]
+        wrong += [f"{width}: wider than the window by {seen['over']} pixels"] if seen["over"] > 0 else []
+    printed = browser.call("Page.printToPDF", printBackground=True)["data"]
+    if len(printed) < 20_000:
+        wrong.append("almost nothing is printed")
+    return wrong
+
+
 def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
     parser.add_argument("--large", type=existing, metavar="TRACE", help="judge times on this trace")
+    parser.add_argument("--axe", type=existing, metavar="FILE", help="axe.min.js: judge accessibility")
     parser.add_argument("--pictures", type=Path, metavar="DIR")
     parser.add_argument("--seed", type=int, default=18)
     options = parser.parse_args()
@@ -203,6 +225,9 @@ def main() -> int:
         ]  # fmt: skip
         checks.append(("a slow layer is found by clicks",
                        lambda: slow_layer_is_found(options.rooflens, browser, folder, draw)))  # fmt: skip
+        if options.axe:
+            checks.append(("pages are accessible",
+                           lambda: accessible(options.rooflens, browser, folder / "slow.json", folder, options.axe)))  # fmt: skip
         if options.large:
             checks.append(("a large trace is quick",
                            lambda: quick(options.rooflens, browser, options.large, folder, options.pictures)))  # fmt: skip

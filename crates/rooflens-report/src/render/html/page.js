@@ -113,6 +113,11 @@
     });
   }
 
+  // What scrolls sideways can be reached by keyboard.
+  for (const box of document.querySelectorAll(".scroll, figure")) {
+    if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+  }
+
   // The list of sections shows where one is.
   const links = new Map(Array.from(document.querySelectorAll("nav a"), (link) => [link.hash.slice(1), link]));
   const seen = new IntersectionObserver((entries) => {
