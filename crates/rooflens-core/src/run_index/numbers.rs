@@ -2,11 +2,12 @@
 //! skipped while it is read.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::{fmt, fs};
 
 use rooflens_compare::headline;
 use rooflens_schema::RunDir;
 use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value as Json;
 
 use super::folders::{is_plain_file, is_plain_folder};
@@ -55,7 +56,8 @@ pub struct KeptNumbers {
     analysis: Option<Box<KeptNumbers>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct KeptStep {
     step: Json,
     end: Option<Json>,
@@ -100,6 +102,66 @@ struct KeptSpread {
     p50_ns: Option<f64>,
 }
 
+/// The beginning of a report, as far as it has to be read.
+#[derive(Default)]
+struct Beginning {
+    numbers: KeptNumbers,
+    /// Whether the analysis is known already.
+    has_analysis: bool,
+    /// Whether reading ended because nothing is missing.
+    is_enough: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Beginning {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Beginning {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("the numbers of a report")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let own = ["measured", "efficiency", "steps"];
+        let mut seen = 0;
+        while let Some(key) = map.next_key::<String>()? {
+            seen += usize::from(own.contains(&key.as_str()));
+            let numbers = &mut self.numbers;
+            match key.as_str() {
+                // All that comes before the analysis is short.
+                "kernels" | "analysis" if self.has_analysis => self.is_enough = true,
+                "measured" => numbers.measured = map.next_value()?,
+                "efficiency" => numbers.efficiency = map.next_value()?,
+                "steps" => numbers.steps = map.next_value()?,
+                "trace" => numbers.trace = map.next_value()?,
+                "devices" => numbers.devices = map.next_value()?,
+                "ledger" => numbers.ledger = map.next_value()?,
+                "analysis" => numbers.analysis = map.next_value()?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+            self.is_enough |= self.has_analysis && seen == own.len();
+            if self.is_enough {
+                return Err(A::Error::custom("enough is read"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A finding of a run; nothing where it has none, or a damaged one.
+fn finding(run: &RunDir, name: &str) -> Option<KeptNumbers> {
+    let path = run.findings().join(format!("{name}.json"));
+    let is_there = is_plain_folder(&run.findings()) && is_plain_file(&path);
+    let bytes = fs::read(path).ok().filter(|bytes| is_there && bytes.len() as u64 <= MOST_BYTES)?;
+    serde_json::from_slice(&bytes).ok()
+}
+
 /// Largest file of numbers that is read: none that Rooflens writes is near it.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -109,7 +171,8 @@ impl KeptNumbers {
         Self::read(run).ok().flatten().unwrap_or_default()
     }
 
-    /// The same, with what is wrong with the file.
+    /// The same, with what is wrong with the file. Of a long report only the beginning is parsed: what the analysis says
+    /// stands in files of its own, too.
     pub fn read(run: &RunDir) -> Result<Option<Self>, String> {
         let path = run.report().join(METRICS);
         if !is_plain_folder(&run.report()) || !is_plain_file(&path) {
@@ -121,7 +184,20 @@ impl KeptNumbers {
             return Err(cannot(format!("it has {size} bytes")));
         }
         let bytes = fs::read(&path).map_err(|error| cannot(error.to_string()))?;
-        serde_json::from_slice(&bytes).map(Some).map_err(|error| cannot(error.to_string()))
+        if bytes.trim_ascii_end().last() != Some(&b'}') {
+            return Err(cannot("it ends early".to_owned()));
+        }
+        let mut beginning = Beginning::default();
+        if let Some(ledger) = finding(run, "ledger") {
+            let devices = finding(run, "devices").and_then(|found| found.devices);
+            beginning.numbers.analysis = Some(Box::new(KeptNumbers { devices, ..ledger }));
+            beginning.has_analysis = true;
+        }
+        let read = beginning.deserialize(&mut serde_json::Deserializer::from_slice(&bytes));
+        match read {
+            Err(error) if !beginning.is_enough => Err(cannot(error.to_string())),
+            _ => Ok(Some(beginning.numbers)),
+        }
     }
 
     /// Whether the pass without profilers ended well: the rounds of one that failed are a part, mostly the beginning. A run
@@ -231,5 +307,29 @@ mod tests {
         assert_eq!(unnamed.columns(), [("hardware".to_owned(), "H100 SXM".to_owned())].into());
         let named = read(serde_json::json!({"trace": {"hardware": ["NVIDIA H100"]}, "devices": recognised}));
         assert!(named.columns().is_empty());
+    }
+
+    #[test]
+    fn of_a_long_report_only_the_beginning_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = RunDir::new(folder.path());
+        run.create().expect("folders");
+        let write = |numbers: &str| fs::write(run.report().join(METRICS), numbers).expect("numbers");
+        let ledger = r#"{"ledger":{"phases":[{"phase":"decode","step":{"p50_ns":7}}]}}"#;
+        let whole = format!(r#"{{"measured":{{"tpot_ns":{{"p50":2.5}}}},"analysis":{ledger}}}"#);
+        write(&whole);
+        let known = |numbers: &KeptNumbers| {
+            (
+                numbers.headline().get("tpot_p50_ns").copied(),
+                numbers.further().get("decode_step_p50_ns").copied(),
+            )
+        };
+        assert_eq!(known(&KeptNumbers::of(&run)), (Some(2.5), Some(7.0)));
+        // With the finding in its file, what the report says of the analysis is not looked at.
+        fs::write(run.findings().join("ledger.json"), ledger).expect("a finding");
+        write(&whole.replace(ledger, "{damaged}"));
+        assert_eq!(known(&KeptNumbers::of(&run)), (Some(2.5), Some(7.0)));
+        write(r#"{"measured":{"#);
+        assert!(KeptNumbers::read(&run).is_err_and(|why| why.ends_with("it ends early")));
     }
 }

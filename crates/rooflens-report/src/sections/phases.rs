@@ -15,8 +15,6 @@ const SCREEN: usize = 3;
 const CHARTS: usize = 6;
 /// Fewer points than this say no more in a chart than in the table.
 const POINTS: usize = 8;
-/// Kinds of steps whose times are a line on the screen.
-const SPARKS: usize = 2;
 /// Fewer steps than this are no line.
 const FEWEST: usize = 3;
 
@@ -36,11 +34,13 @@ impl Section for PhasesSection {
         let table = Block::Table(Table::new("phases", FIELDS, phases, rows));
         let left_out: Vec<Block> = phases.iter().take(rows).filter_map(left_out).map(Block::Text).collect();
         if detail.is_screen() {
-            let steps = phases.iter().filter(|phase| phase.role == PhaseRole::Step);
-            let told = steps.filter(|phase| phase.durations_ns.len() >= FEWEST).take(SPARKS);
-            let sparks =
-                told.map(|phase| Block::Chart(Chart { title: spark_title(phase), ..durations(phase) }));
-            return [table].into_iter().chain(left_out).chain(sparks).collect();
+            // Of the kinds of steps, that with the most time; the page has the others.
+            let is_drawn =
+                |phase: &&PhaseStat| phase.role == PhaseRole::Step && phase.durations_ns.len() >= FEWEST;
+            let drawn = phases.iter().find(is_drawn);
+            let spark =
+                drawn.map(|phase| Block::Chart(Chart { title: spark_title(phase), ..durations(phase) }));
+            return [table].into_iter().chain(left_out).chain(spark).collect();
         }
         let mut blocks: Vec<Block> = phases
             .iter()
@@ -66,9 +66,11 @@ impl Section for PhasesSection {
 
 /// A title that fits beside a line.
 fn spark_title(phase: &PhaseStat) -> String {
-    match words(phase.kind.as_str()).as_str() {
-        "step" => "Step times".to_owned(),
-        kind => format!("{kind} steps"),
+    let kind = words(phase.kind.as_str());
+    let mut letters = kind.chars();
+    match (kind.as_str(), letters.next()) {
+        ("step", _) | (_, None) => "Step times".to_owned(),
+        (_, Some(first)) => format!("{}{} steps", first.to_uppercase(), letters.as_str()),
     }
 }
 

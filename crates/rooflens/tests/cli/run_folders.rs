@@ -79,7 +79,7 @@ fn a_folder_is_listed_filtered_and_sorted() {
     assert_eq!(here.json()["runs"].as_array().unwrap().len(), 3);
     let empty = run(&["runs", folder.path("runs/a/raw").to_str().unwrap()]);
     assert!(
-        empty.code == 4 && empty.stderr.contains("no run directory in"),
+        empty.code == 5 && empty.stderr.contains("no run directory in"),
         "{} {}",
         empty.code,
         empty.stderr

@@ -142,6 +142,7 @@ fn scaled_line(chart: &Chart, width: usize) -> TextLine {
     let (low, high) = bars::extent(chart);
     let (low, high) = (format::value(low, &chart.y.1), format::value(high, &chart.y.1));
     let scale = if low == high { format!("  {low}") } else { format!("  {low} to {high}") };
+    let scale = text::elide(&scale, width);
     let columns = width.saturating_sub(text::width(&scale)).min(SPARK_COLUMNS);
     let line = StyledText::new(bars::scaled_sparkline(chart, columns), Ink::Tone(Tone::Plain));
     vec![line, StyledText::new(scale, Ink::Faint)]
