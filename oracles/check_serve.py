@@ -75,7 +75,7 @@ def attacked(judge: Judge, args, store: Path, folder: Path) -> None:
         return
     secret = folder / "secret.csv"
     secret.write_text(f"{SECRET}\n1\n")
-    site = Site(args.rooflens, store, "--query-time", str(QUERY_S), "--query-memory", "256", path=args.query_path)
+    site = Site(args.rooflens, store, "--query-time", "120", path=args.query_path)
     try:
         counted = site.ask("/sql", "POST", {"sql": "SELECT count(*) AS n FROM runs"})
         judge.check("SQL is answered", [] if str(args.runs) in counted.body else [counted.body[-500:]], f"{counted.seconds:.2f} s")
@@ -83,6 +83,10 @@ def attacked(judge: Judge, args, store: Path, folder: Path) -> None:
         judge.check("a named query is answered", [] if named.status == 200 and "<table" in named.body else [named.body[-500:]])
         many = site.ask("/sql", "POST", {"sql": "SELECT value FROM generate_series(1, 100000000)"})
         judge.check("rows are bounded", [] if "only the first 1000 were read" in many.body else [many.body[-500:]], f"{many.seconds:.2f} s")
+    finally:
+        site.stop()
+    site = Site(args.rooflens, store, "--query-time", str(QUERY_S), "--query-memory", "256", path=args.query_path)
+    try:
         judge.check("statements that write or read files are refused", queries.refused(site, folder, secret, SECRET))
         judge.check("queries that never end are ended", queries.ended(site, QUERY_S))
         small = site.memory()
@@ -136,6 +140,7 @@ def main() -> int:
     parser.add_argument("--query-path", type=existing, metavar="DIR", help="folder of rooflens-query")
     parser.add_argument("--seconds", type=float, default=20, metavar="N")
     parser.add_argument("--runs", type=int, default=1000, metavar="N")
+    parser.add_argument("--store", type=existing, metavar="DIR", help="a store of --runs runs that was made before")
     parser.add_argument("--times", action="store_true", help="judge times; wants a quiet machine")
     parser.add_argument("--pictures", type=Path, metavar="DIR", help="screenshots of every page")
     args = parser.parse_args()
@@ -146,16 +151,20 @@ def main() -> int:
         folder = Path(scratch)
         store, runs = folder / "store", folder / "runs"
         runs.mkdir()
-        subprocess.run(
-            [args.xtask, "make-fleet", "--store", store, "--runs", str(args.runs), "--rows-per-run", "200",
-             "--truth", folder / "truth.json"],
-            check=True, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+        if args.store:
+            store = args.store
+        else:
+            make_store(args, store, folder / "truth.json")
         made_runs(args.rooflens, runs)
         readers(judge, args, store)
         attacked(judge, args, store, folder)
         looked_at(judge, args, runs)
     return judge.finish()
+
+
+def make_store(args, store: Path, truth: Path) -> None:
+    command = [args.xtask, "make-fleet", "--store", store, "--runs", str(args.runs), "--rows-per-run", "200", "--truth", truth]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

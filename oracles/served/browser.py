@@ -50,7 +50,7 @@ def looked_at(browser, site: Site, path: str, pictures: Path | None = None):
 
 def by_clicking(browser, site: Site):
     """Two runs are ticked and compared, and an answer comes back without a script of ours being needed."""
-    browser.open(site.address + "/", 1280, 900, "light")
+    browser.open(site.address + "/?q=copy", 1280, 900, "light")
     evaluate(browser, "[...document.querySelectorAll('input[name=run]')].slice(0, 2).forEach(box => box.click())")
     evaluate(browser, "document.querySelector('form[action=\"/compare\"] button').click()")
     browser.wait(lambda m: m.get("method") == "Page.loadEventFired", "the comparison")
