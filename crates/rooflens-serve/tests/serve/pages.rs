@@ -144,7 +144,7 @@ fn assets_are_kept_for_ever_and_pages_have_no_script_inside() {
         for (name, value) in [
             ("x-content-type-options", "nosniff"),
             ("referrer-policy", "no-referrer"),
-            ("cross-origin-opener-policy", "same-origin"),
+            ("cross-origin-opener-policy", "same-origin-allow-popups"),
             ("cross-origin-resource-policy", "same-origin"),
         ] {
             assert_eq!(page.header(name), Some(value), "{path}");
