@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use rooflens_schema::RankTables;
 
 use super::budget::{LANE_NEIGHBOURS, NEIGHBOURS, NEIGHBOURS_IN_ALL, OTHER_RANKS, SLICES, WINDOWS};
-use super::lanes::{BuiltLane, LaneReader, Names, operator_key};
+use super::lanes::{BuiltLane, LaneReader, Names};
 use super::longest::{self, Longest};
+use super::slices::operator_key;
 use super::steps::{self, StepSums};
 use super::{DrawnLane, DrawnName, DrawnStep, DrawnTimeline, DrawnWindow, LaneKind, LongestCall};
 use crate::collectives::{self, Waiting};

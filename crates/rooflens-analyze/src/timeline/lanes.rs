@@ -7,6 +7,9 @@ use rooflens_schema::tables::{PhaseKind, PhaseSource};
 use rooflens_schema::{NameId, RankTables};
 
 use super::budget::{DEPTH, LANE_SLICES, LANES};
+use super::slices::{
+    Slice, column, main_thread, merged, of_thread, operator_key, overlaps, plain, starting_within, within,
+};
 use super::{DrawnLane, DrawnName, LaneKind};
 use crate::by_name::ByName;
 use crate::interval::{Interval, span};
@@ -15,23 +18,6 @@ use crate::ledger::{KernelClasses, Line, of_operator};
 
 /// Names that slices refer to, over all ranks.
 pub(super) type Names = ByName<DrawnName>;
-
-/// A slice before it is part of a lane.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Slice {
-    pub start: i64,
-    pub end: i64,
-    pub what: i32,
-    pub layer: i32,
-    pub operator: i32,
-    pub launch: i64,
-    pub wait: i64,
-    /// Row of its table; what a longest call is found by.
-    pub row: usize,
-    /// How many it stands for, and their time.
-    pub count: usize,
-    pub busy: i64,
-}
 
 /// A lane and the rows that its slices are of.
 pub(super) struct BuiltLane {
@@ -393,106 +379,4 @@ impl<'a> LaneReader<'a> {
 
 fn stream_title(device: i32, stream: i32) -> String {
     format!("GPU {device} · stream {stream}")
-}
-
-/// A column, or nothing where no slice has a value.
-fn column<T: PartialEq>(slices: &[Slice], value: fn(&Slice) -> T, kind: LaneKind, none: T) -> Vec<T> {
-    let told = matches!(kind, LaneKind::Stream | LaneKind::Operators | LaneKind::Collectives);
-    if told && slices.iter().any(|slice| value(slice) != none) {
-        slices.iter().map(value).collect()
-    } else {
-        Vec::new()
-    }
-}
-
-/// Rows of operators beside those of kernels, in one set.
-pub(super) fn operator_key(row: usize) -> usize {
-    row | (1 << (usize::BITS - 1))
-}
-
-fn plain(start: i64, end: i64, what: i32, row: usize) -> Slice {
-    let busy = end.saturating_sub(start);
-    Slice { start, end, what, layer: -1, operator: -1, launch: -1, wait: -1, row, count: 1, busy }
-}
-
-/// Merges short neighbours until a lane has room for all.
-fn merged(
-    mut slices: Vec<Slice>,
-    window: Interval,
-    keep: &HashSet<usize, foldhash::fast::RandomState>,
-    most: usize,
-) -> Vec<Slice> {
-    let mut short = window.1.saturating_sub(window.0) / most as i64;
-    while slices.len() > most {
-        let mut out: Vec<Slice> = Vec::with_capacity(slices.len() / 2);
-        for slice in slices {
-            let fits = |last: &Slice| {
-                slice.end.saturating_sub(last.start) <= short
-                    && !keep.contains(&slice.row)
-                    && !keep.contains(&last.row)
-            };
-            match out.last_mut().filter(|last| fits(last)) {
-                Some(last) => {
-                    // The one with the most time gives its name.
-                    let larger = if slice.busy > last.busy { slice } else { *last };
-                    *last = Slice {
-                        start: last.start,
-                        end: slice.end.max(last.end),
-                        count: last.count + slice.count,
-                        busy: last.busy.saturating_add(slice.busy),
-                        ..larger
-                    };
-                }
-                None => out.push(slice),
-            }
-        }
-        slices = out;
-        short = short.saturating_mul(2).max(1);
-        if short > window.1.saturating_sub(window.0) {
-            break;
-        }
-    }
-    slices
-}
-
-fn overlaps(ts: i64, dur: i64, window: Interval) -> bool {
-    let (start, end) = span(ts, dur);
-    start < window.1 && (end > window.0 || start >= window.0)
-}
-
-/// Rows of `rows`, sorted by start, that start within a window.
-fn starting_within(ts: &[i64], rows: Range<usize>, window: Interval) -> Range<usize> {
-    let of = &ts[rows.clone()];
-    let from = of.partition_point(|&ts| ts < window.0);
-    let to = of.partition_point(|&ts| ts < window.1).max(from);
-    rows.start + from..rows.start + to
-}
-
-/// Rows of `rows`, sorted by start, that may be within a window: those before it that reach into it, too.
-fn within(ts: &[i64], dur: &[i64], rows: Range<usize>, window: Interval) -> Range<usize> {
-    let mut found = starting_within(ts, rows.clone(), window);
-    while found.start > rows.start && span(ts[found.start - 1], dur[found.start - 1]).1 > window.0 {
-        found.start -= 1;
-    }
-    found
-}
-
-fn of_thread(tid: &[i64], thread: i64) -> Range<usize> {
-    tid.partition_point(|&tid| tid < thread)..tid.partition_point(|&tid| tid <= thread)
-}
-
-/// The thread with the most calls that launched something; else the one with the most operator time.
-fn main_thread(tables: &RankTables) -> Option<i64> {
-    let (api, ops) = (&tables.api, &tables.ops);
-    let mut weights: std::collections::BTreeMap<i64, i64> = std::collections::BTreeMap::new();
-    for row in (0..api.len()).filter(|&row| api.corr_id[row].is_some()) {
-        *weights.entry(api.tid[row]).or_default() += 1;
-    }
-    if weights.is_empty() {
-        for row in (0..ops.len()).filter(|&row| ops.depth[row] == 0) {
-            let weight = weights.entry(ops.tid[row]).or_default();
-            *weight = weight.saturating_add(ops.dur_ns[row]);
-        }
-    }
-    weights.into_iter().max_by_key(|(tid, weight)| (*weight, std::cmp::Reverse(*tid))).map(|(tid, _)| tid)
 }

@@ -10,6 +10,7 @@ mod budget;
 mod fold;
 mod lanes;
 mod longest;
+mod slices;
 mod steps;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,20 @@ use super::escape;
 use crate::format;
 
 pub const STYLE: &str = include_str!("timeline.css");
-pub const SCRIPT: &str = include_str!("timeline.js");
+/// The parts of the script, in order: one function around them all.
+pub const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("script/core.js"),
+    include_str!("script/steps.js"),
+    include_str!("script/draw.js"),
+    include_str!("script/select.js"),
+    include_str!("script/panels.js"),
+    include_str!("script/compare.js"),
+    include_str!("script/go.js"),
+    include_str!("script/perfetto.js"),
+    include_str!("script/start.js"),
+    "})();\n"
+);
 
 /// The section, and the data block that its script reads.
 pub fn section(findings: &Findings, timeline: &DrawnTimeline) -> String {
