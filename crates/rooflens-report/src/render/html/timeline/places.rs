@@ -17,7 +17,9 @@ enum Place {
     Layer,
     Line,
     Cause,
-    Phase,
+    Kind,
+    Call,
+    Collective,
     Moment,
 }
 
@@ -35,7 +37,9 @@ const TABLES: &[(&str, &str, Place)] = &[
     ("gaps", "cause", Place::Cause),
     ("gap_hosts", "cause", Place::Cause),
     ("gap_examples", "ts_ns", Place::Moment),
-    ("phases", "name", Place::Phase),
+    ("phases", "kind", Place::Kind),
+    ("api_calls", "name", Place::Call),
+    ("collectives", "name", Place::Collective),
     ("slowest_phases", "ts_ns", Place::Moment),
 ];
 
@@ -81,11 +85,12 @@ impl<'a> PlaceIndex<'a> {
                 let cause = GapCause::ALL.iter().find(|known| known.as_str() == cause)?;
                 self.line(Line::of_gap(*cause))
             }
-            (Place::Phase, CellValue::Text(name)) => {
-                let name = *self.names.get(name)?;
-                let known = self.timeline.steps.iter().any(|step| step.name as usize == name);
-                known.then(|| format!("phase {name}"))
+            (Place::Kind, CellValue::Text(kind)) => {
+                let known = self.timeline.steps.iter().any(|step| step.kind.as_str() == kind);
+                known.then(|| format!("kind {kind}"))
             }
+            (Place::Call, CellValue::Text(name)) => self.call(*self.names.get(name)?),
+            (Place::Collective, _) => self.place(Place::Class, CellValue::Text("communication"), None),
             (Place::Moment, CellValue::Whole(ts_ns)) => self.moment(ts_ns, rank),
             _ => None,
         }
@@ -98,6 +103,14 @@ impl<'a> PlaceIndex<'a> {
         };
         self.timeline.longest.iter().find(of)?;
         Some(format!("{} {name}", if is_operator { "operator" } else { "kernel" }))
+    }
+
+    /// A call to the driver in a step that is drawn.
+    fn call(&self, name: usize) -> Option<String> {
+        let windows = self.timeline.windows.iter().filter(|window| window.step.is_some());
+        let mut lanes = windows.flat_map(|window| &window.lanes).filter(|lane| lane.kind == LaneKind::Calls);
+        let known = lanes.any(|lane| lane.what.iter().any(|at| *at as usize == name));
+        known.then(|| format!("name {name}"))
     }
 
     /// A line that some drawn step has time on; what lower bounds split is drawn as what it is without them.

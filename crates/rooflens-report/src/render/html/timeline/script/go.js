@@ -37,9 +37,9 @@ const goTo = (place) => {
     if (idle) select({ panel, lane: idle, at: idle.at.indexOf(offset) }, { scroll: true });
     else { select(null); fit(); }
     focus(panel);
-  } else if (kind === "phase") {
-    const of = steps.filter((step) => step.name === Number(value));
-    choose(of.sort((a, b) => b.wall - a.wall)[0]);
+  } else if (kind === "kind") {
+    state.kind = value;
+    choose(byTime(value).at(-1));
     focus(open[open.length - 1]);
   } else {
     const mark = { kind, [kind]: kind === "class" ? value : Number(value) };
