@@ -105,6 +105,7 @@ pub fn overview(
         Ok(())
     })?;
     let compared = advise::complete(&input, model, &mut findings)?;
+    observer.event(&Event::Finished);
     observer.event(&Event::Notes(&notes.rows()));
     Ok(Overview { analyzed: AnalyzedInput { findings, compared, stopped }, times: gathered.finish() })
 }

@@ -32,6 +32,15 @@ pub enum CliError {
     /// Conditions on runs that were named one by one.
     #[error("--where, --by, --since and --until choose from one folder of runs, or from a store")]
     NotOneFolder,
+    /// Keys and a screen are needed.
+    #[error("standard input and output are not a terminal: there is nothing to look through")]
+    NoTerminal,
+    /// The terminal failed.
+    #[error("the terminal failed: {source}")]
+    Terminal {
+        /// The system's answer.
+        source: std::io::Error,
+    },
     /// Parquet to standard output.
     #[error("--format parquet needs --output FILE")]
     ParquetNeedsFile,
@@ -126,11 +135,13 @@ impl CliError {
             | CliError::NoBootstrap { .. }
             | CliError::NeedsYes { .. }
             | CliError::NotOneFolder
+            | CliError::NoTerminal
             | CliError::UnknownDocument { .. }
             | CliError::Dashboard(_)
             | CliError::TokenFile { .. }
             | CliError::NotEmpty { .. } => Exit::Usage,
             CliError::Stdout { .. }
+            | CliError::Terminal { .. }
             | CliError::NothingToSample { .. }
             | CliError::Sampler { .. }
             | CliError::Listen { .. }
@@ -166,9 +177,13 @@ impl CliError {
                 Some(Hint::words("a Parquet file cannot be written to a pipe; --format arrow can"))
             }
             CliError::Stdout { .. } => Some(Hint::words("df -h . shows the free space")),
+            CliError::Terminal { .. } => Some(Hint::words("TERM names the kind of terminal: echo $TERM")),
             CliError::Skeleton(error) => error.hint().map(Hint::words),
             CliError::NoBootstrap { root, .. } => {
                 Some(Hint::words(format!("rooflens init {} --force adds what is missing", word(root))))
+            }
+            CliError::NoTerminal => {
+                Some(Hint::leading("as a table:", "rooflens kernels top INPUT, or rooflens analyze INPUT"))
             }
             CliError::NotOneFolder => Some(Hint::command("rooflens runs DIR --where …")),
             CliError::NeedsYes { .. } => {

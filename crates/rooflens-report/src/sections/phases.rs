@@ -9,7 +9,7 @@ use crate::sections::{Detail, Section, words};
 
 pub(super) struct PhasesSection;
 
-/// Groups on one screen.
+/// Groups on one screen, with the line of step times.
 const SCREEN: usize = 3;
 /// Groups with a chart.
 const CHARTS: usize = 6;
@@ -30,14 +30,17 @@ impl Section for PhasesSection {
         if phases.is_empty() {
             return vec![];
         }
-        let rows = if detail.is_screen() { detail.rows().min(SCREEN) } else { detail.rows() };
+        // Of the kinds of steps, that with the most time; the page has the others.
+        let is_drawn =
+            |phase: &&PhaseStat| phase.role == PhaseRole::Step && phase.durations_ns.len() >= FEWEST;
+        let drawn = phases.iter().find(is_drawn).filter(|_| detail.is_screen());
+        let rows = match detail.is_screen() {
+            true => detail.rows().min(SCREEN - usize::from(drawn.is_some())),
+            false => detail.rows(),
+        };
         let table = Block::Table(Table::new("phases", FIELDS, phases, rows));
         let left_out: Vec<Block> = phases.iter().take(rows).filter_map(left_out).map(Block::Text).collect();
         if detail.is_screen() {
-            // Of the kinds of steps, that with the most time; the page has the others.
-            let is_drawn =
-                |phase: &&PhaseStat| phase.role == PhaseRole::Step && phase.durations_ns.len() >= FEWEST;
-            let drawn = phases.iter().find(is_drawn);
             let spark =
                 drawn.map(|phase| Block::Chart(Chart { title: spark_title(phase), ..durations(phase) }));
             return [table].into_iter().chain(left_out).chain(spark).collect();

@@ -30,6 +30,7 @@ mod schema;
 mod self_test;
 mod serve;
 mod store;
+mod top;
 mod trend;
 
 use std::path::PathBuf;
@@ -51,6 +52,7 @@ pub enum Command {
     Import(import::Args),
     Export(export::Args),
     Report(report::Args),
+    Top(top::Args),
     Kernels(kernels::Args),
     Bench(Box<bench::Args>),
     Compare(compare::Args),
@@ -87,6 +89,7 @@ impl Command {
             Command::Import(args) => import::run(args, console),
             Command::Export(args) => export::run(args, console),
             Command::Report(args) => report::run(&args, console),
+            Command::Top(args) => top::run(args, console),
             Command::Kernels(args) => kernels::run(args, console),
             Command::Bench(args) => bench::run(*args, console),
             Command::Compare(args) => compare::run(args, console),
