@@ -21,6 +21,9 @@ use crate::frame::{page, text, with_frame};
 use crate::index::{ListedRun, RunPlace, RunSource, is_contained};
 use crate::moment::minute;
 
+/// Bytes of the numbers that a page is made of: those of a trace of gigabytes are some megabytes.
+const MOST_BYTES: u64 = 256 << 20;
+
 /// The page.
 pub async fn get(
     State(app): State<Arc<App>>,
@@ -61,6 +64,14 @@ pub fn check(source: &RunSource, folder: &FilePath) -> Result<(), PageFault> {
 }
 
 fn of_folder(run: &ListedRun, folder: &FilePath, observer: &SharedObserver) -> Result<String, PageFault> {
+    let numbers = std::fs::metadata(folder.join("report").join("metrics.json"));
+    if numbers.is_ok_and(|data| data.len() > MOST_BYTES) {
+        let fault = PageFault::of(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "The findings of this run are too large for a page.",
+        );
+        return Err(fault.hint("report/report.md in the folder of the run has them."));
+    }
     let report = saved_report::read(folder, observer).map_err(|error| PageFault::of_error(&error))?;
     Ok(match report {
         Some(SavedReport::Findings { title, findings, more }) => {
