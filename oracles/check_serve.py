@@ -136,7 +136,7 @@ def in_browser(judge: Judge, args, site: Site, folder: Path) -> None:
 
 def main() -> int:
     parser = arguments("rooflens serve under many readers, in a browser, and under attack.")
-    parser.add_argument("--xtask", type=existing, required=True, metavar="XTASK")
+    parser.add_argument("--xtask", type=existing, metavar="XTASK", help="makes the store, where --store names none")
     parser.add_argument("--query-path", type=existing, metavar="DIR", help="folder of rooflens-query")
     parser.add_argument("--seconds", type=float, default=20, metavar="N")
     parser.add_argument("--runs", type=int, default=1000, metavar="N")
@@ -144,6 +144,8 @@ def main() -> int:
     parser.add_argument("--times", action="store_true", help="judge times; wants a quiet machine")
     parser.add_argument("--pictures", type=Path, metavar="DIR", help="screenshots of every page")
     args = parser.parse_args()
+    if not (args.xtask or args.store):
+        parser.error("--xtask is needed to make a store")
     if args.pictures:
         args.pictures.mkdir(parents=True, exist_ok=True)
     judge = Judge("serve")

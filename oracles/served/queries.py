@@ -32,6 +32,7 @@ ENDLESS = {
     "all memory": "SELECT array_agg(a.value || '-' || b.value) FROM generate_series(1, 100000) a, generate_series(1, 100000) b",
     "one long text": "SELECT repeat(repeat('x', 1000000), 1000000) FROM generate_series(1, 1000)",
     "all disk": "SELECT a.value AS x, repeat('y', 1000) AS y FROM generate_series(1, 100000000) a ORDER BY y, x DESC",
+    "a large answer": "SELECT repeat('x', 1000000) FROM generate_series(1, 1000)",
     "deep": "SELECT " + "(" * 5000 + "1" + ")" * 5000,
 }
 

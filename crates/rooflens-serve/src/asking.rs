@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 use rooflens_core::error::FleetError;
 use rooflens_core::fleet::{
-    AnswerHead, AnswerTaker, FirstRows, QueryRequest, QueryText, QueryWatch, RecordBatch, has_engine, query,
+    AnswerHead, AnswerTaker, EngineLimits, FirstRows, QueryRequest, QueryText, QueryWatch, RecordBatch,
+    has_engine, query,
 };
 use rooflens_core::{Error, Hint};
 use rooflens_report::Part;
@@ -18,6 +19,8 @@ use crate::fault::PageFault;
 
 /// Address space beyond the memory of a query: program, stacks and what the allocator reserves.
 const BESIDE: u64 = 6 << 30;
+/// Bytes of an answer: rows that are shown, with long texts in them.
+const MOST_OF_AN_ANSWER: u64 = 32 << 20;
 
 /// Whether questions can be asked, and what to do where they cannot.
 pub fn refusal(app: &App) -> Option<PageFault> {
@@ -103,7 +106,10 @@ pub async fn ask(app: &App, text: QueryText) -> Result<Vec<Part>, PageFault> {
         store: app.source.store().unwrap_or_default().to_owned(),
         tenants: None,
         memory_bytes: Some(app.limits.query_bytes),
-        process_bytes: Some(app.limits.query_bytes.saturating_add(BESIDE)),
+        limits: EngineLimits {
+            process_bytes: Some(app.limits.query_bytes.saturating_add(BESIDE)),
+            answer_bytes: Some(MOST_OF_AN_ANSWER),
+        },
         spill_folder: None,
         engine: None,
     };

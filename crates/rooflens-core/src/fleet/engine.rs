@@ -4,7 +4,7 @@
 //! write an Arrow stream to standard output, and tell what happens on standard error, a JSON object a line.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
@@ -73,6 +73,15 @@ pub(super) enum EnginePart {
     Rows(RecordBatch),
 }
 
+/// What an engine may not exceed, whatever it is asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EngineLimits {
+    /// Address space of its process; what asks for more fails.
+    pub process_bytes: Option<u64>,
+    /// Bytes of its answer; a larger one is an error.
+    pub answer_bytes: Option<u64>,
+}
+
 /// How often whoever asked is asked whether to go on.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -86,7 +95,7 @@ pub fn has_engine() -> bool {
 pub(super) fn ask<E: From<Error>>(
     program: &'static str,
     request: &EngineRequest<'_>,
-    process_bytes: Option<u64>,
+    limits: EngineLimits,
     watch: &dyn QueryWatch,
     mut take: impl FnMut(EnginePart) -> Result<(), E>,
 ) -> Result<QueryCost, E> {
@@ -94,7 +103,7 @@ pub(super) fn ask<E: From<Error>>(
     let failed = |fact: String| Error::from(FleetError::Engine { fact, hint: None });
     let mut process = EngineProcess::start(&path)
         .map_err(|error| failed(format!("{} cannot be started: {error}", path.display())))?;
-    if let Some(bytes) = process_bytes {
+    if let Some(bytes) = limits.process_bytes {
         process.limit_memory(bytes);
     }
     let mut input = process.take_input();
@@ -105,6 +114,7 @@ pub(super) fn ask<E: From<Error>>(
     }
     drop(input);
     let (errors, output) = (process.take_errors(), process.take_output());
+    let mut output = output.map(|output| output.take(limits.answer_bytes.unwrap_or(u64::MAX)));
     let process = Mutex::new(process);
     let stop = || process.lock().unwrap_or_else(PoisonError::into_inner).stop();
     let (taken, told, is_stopped) = std::thread::scope(|scope| {
@@ -129,10 +139,12 @@ pub(super) fn ask<E: From<Error>>(
             }
             told
         });
-        let taken = output.map(|output| hand_over(output, &mut take));
-        if let Some(Err(Broken::Taker(_))) = taken {
-            // Nobody wants the rest.
-            stop();
+        let taken = output.as_mut().map(|output| hand_over(output, &mut take));
+        if taken.as_ref().is_some_and(Result::is_err) {
+            // Nobody wants the rest; an engine that broke off has said why, or is ended for its size.
+            if matches!(taken, Some(Err(Broken::Taker(_)))) || is_full(output.as_ref()) {
+                stop();
+            }
         }
         let told = told.join().unwrap_or_default();
         drop(ended);
@@ -144,6 +156,11 @@ pub(super) fn ask<E: From<Error>>(
         Some(Ok(())) => true,
         _ => false,
     };
+    if let (Some(bytes), true, false) = (limits.answer_bytes, is_full(output.as_ref()), is_whole) {
+        let fact = format!("the answer is larger than {} MB", bytes >> 20);
+        let hint = Some("add a LIMIT, or choose fewer or shorter columns".to_owned());
+        return Err(Error::from(FleetError::Sql { fact, hint }).into());
+    }
     if is_stopped {
         return Err(Error::from(FleetError::Stopped).into());
     }
@@ -168,6 +185,11 @@ pub(super) fn ask<E: From<Error>>(
     Ok(QueryCost { spilled_bytes, scanned_bytes, elapsed_ms, notes })
 }
 
+/// Whether all that may be taken of an answer was.
+fn is_full(output: Option<&std::io::Take<impl Read>>) -> bool {
+    output.is_some_and(|output| output.limit() == 0)
+}
+
 /// Why an answer was not handed over to its end.
 enum Broken<E> {
     /// It ends early; the engine says why.
@@ -183,7 +205,7 @@ impl<E> From<ArrowError> for Broken<E> {
 }
 
 fn hand_over<E>(
-    output: impl std::io::Read,
+    output: impl Read,
     take: &mut impl FnMut(EnginePart) -> Result<(), E>,
 ) -> Result<(), Broken<E>> {
     let stream = StreamReader::try_new(output, None)?;

@@ -26,7 +26,7 @@ pub use self::documents::{
     FailedRun, StoreAddedDocument, StoreChangedDocument, StoreRemovedDocument, StoreRunsDocument,
     StoreVacuumedDocument, StoreVerifiedDocument,
 };
-pub use self::engine::has_engine;
+pub use self::engine::{EngineLimits, has_engine};
 pub use self::export::{ExportTarget, statements};
 pub use self::listed::QueriesDocument;
 pub use self::query::{AnswerTaker, QueryRequest, QueryText, QueryWatch, query};

@@ -8,7 +8,7 @@ use rooflens_queries::{Dialect, NamedQuery, find};
 use serde_json::{Value as Json, json};
 
 use super::answer::{AnswerHead, QueryCost};
-use super::engine::{EnginePart, EngineRequest, ask};
+use super::engine::{EngineLimits, EnginePart, EngineRequest, ask};
 use super::judge;
 use super::runs::unknown_values;
 use super::store::{block_on, open};
@@ -111,8 +111,8 @@ pub struct QueryRequest {
     pub tenants: Option<Vec<String>>,
     /// Memory that the engine may use.
     pub memory_bytes: Option<u64>,
-    /// Address space that its process may take, which nothing in it can exceed.
-    pub process_bytes: Option<u64>,
+    /// Limits from outside.
+    pub limits: EngineLimits,
     /// Where it may put what does not fit.
     pub spill_folder: Option<PathBuf>,
     /// Address of a Spark Connect server instead of the engine here.
@@ -183,13 +183,13 @@ pub fn query<E: From<Error>>(
     };
     let named = request.text.named();
     let Some(judge) = named.and_then(NamedQuery::judge) else {
-        return ask(program, &asked, request.process_bytes, watch, |part| match part {
+        return ask(program, &asked, request.limits, watch, |part| match part {
             EnginePart::Schema(schema) => taker.begin(AnswerHead::new(named, &schema)),
             EnginePart::Rows(batch) => taker.rows(&batch),
         });
     };
     let (mut head, mut batches) = (None, Vec::new());
-    let cost = ask(program, &asked, request.process_bytes, watch, |part| {
+    let cost = ask(program, &asked, request.limits, watch, |part| {
         match part {
             EnginePart::Schema(schema) => head = Some(AnswerHead::new(named, &schema)),
             EnginePart::Rows(batch) => batches.push(batch),

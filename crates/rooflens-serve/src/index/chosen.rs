@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use url::form_urlencoded::Serializer;
 
-use super::{RunEntry, RunIndex};
+use super::{ListedRun, RunIndex};
 
 /// What runs can be narrowed by: the column, and its name.
 const FACETS: &[(&str, &str)] = &[
@@ -69,7 +69,7 @@ pub struct Facet {
 /// The runs that were chosen.
 pub struct ChosenRuns {
     /// Those of this page.
-    pub shown: Vec<Arc<RunEntry>>,
+    pub shown: Vec<Arc<ListedRun>>,
     /// How many there are.
     pub all: usize,
     /// How many pages.
@@ -119,7 +119,7 @@ impl RunChoice {
     }
 
     /// All runs that are meant, newest first.
-    pub fn all(&self, index: &RunIndex) -> Vec<Arc<RunEntry>> {
+    pub fn all(&self, index: &RunIndex) -> Vec<Arc<ListedRun>> {
         let words = self.searched();
         index.runs.iter().filter(|run| takes(run, &words) && self.is_of(run, None)).cloned().collect()
     }
@@ -127,9 +127,9 @@ impl RunChoice {
     /// The runs of a page, and what they can be narrowed by.
     pub fn choose(&self, index: &RunIndex) -> ChosenRuns {
         let words = self.searched();
-        let with_words: Vec<&Arc<RunEntry>> = index.runs.iter().filter(|run| takes(run, &words)).collect();
+        let with_words: Vec<&Arc<ListedRun>> = index.runs.iter().filter(|run| takes(run, &words)).collect();
         let facets = FACETS.iter().map(|(column, title)| self.facet(column, title, &with_words)).collect();
-        let mut meant: Vec<&Arc<RunEntry>> =
+        let mut meant: Vec<&Arc<ListedRun>> =
             with_words.into_iter().filter(|run| self.is_of(run, None)).collect();
         if let Some(sort) = self.sort {
             meant.sort_by(|a, b| self.compare(sort, a, b));
@@ -144,11 +144,11 @@ impl RunChoice {
         self.words.to_lowercase().split_whitespace().map(str::to_owned).collect()
     }
 
-    fn is_of(&self, run: &RunEntry, but: Option<&str>) -> bool {
+    fn is_of(&self, run: &ListedRun, but: Option<&str>) -> bool {
         self.facets.iter().all(|(column, value)| Some(*column) == but || run.word(column) == value)
     }
 
-    fn facet(&self, column: &'static str, title: &'static str, runs: &[&Arc<RunEntry>]) -> Facet {
+    fn facet(&self, column: &'static str, title: &'static str, runs: &[&Arc<ListedRun>]) -> Facet {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for run in runs.iter().filter(|run| self.is_of(run, Some(column))) {
             *counts.entry(run.word(column)).or_default() += 1;
@@ -162,13 +162,14 @@ impl RunChoice {
     }
 
     /// What is not known comes last, either way round.
-    fn compare(&self, sort: &str, a: &RunEntry, b: &RunEntry) -> Ordering {
+    fn compare(&self, sort: &str, a: &ListedRun, b: &ListedRun) -> Ordering {
         let turned = |ordering: Ordering| if self.is_turned { ordering.reverse() } else { ordering };
         match sort {
             "began" => known(a.began_unix_ns, b.began_unix_ns, |a, b| turned(b.cmp(&a))),
             "name" => turned(a.name.cmp(&b.name)),
             column if FACETS.iter().any(|(name, _)| *name == column) => {
-                let word = |run: &RunEntry| Some(run.word(column).to_owned()).filter(|word| !word.is_empty());
+                let word =
+                    |run: &ListedRun| Some(run.word(column).to_owned()).filter(|word| !word.is_empty());
                 known(word(a), word(b), |a, b| turned(a.cmp(&b)))
             }
             metric => known(a.metrics.get(metric), b.metrics.get(metric), |a, b| turned(a.total_cmp(b))),
@@ -183,6 +184,6 @@ fn known<T>(a: Option<T>, b: Option<T>, compare: impl FnOnce(T, T) -> Ordering) 
     }
 }
 
-fn takes(run: &RunEntry, words: &[String]) -> bool {
+fn takes(run: &ListedRun, words: &[String]) -> bool {
     words.iter().all(|word| run.searched.contains(word))
 }

@@ -11,7 +11,7 @@ use rooflens_schema::parquet_io::read_table;
 use rooflens_schema::tables::{RunRow, Runs};
 use serde_json::Value as Json;
 
-use super::{RunEntry, RunIndex, RunPlace};
+use super::{ListedRun, RunIndex, RunPlace};
 use crate::hash::hex_of;
 use crate::live::PROGRESS;
 
@@ -31,8 +31,8 @@ const SILENCE: Duration = Duration::from_secs(600);
 const OF_A_RUN: &[&str] = &["raw", "tables", "findings", "report"];
 
 /// Every run below a folder. What did not change since is taken from the index before.
-pub fn scan(root: &Path, before: &RunIndex) -> (Vec<Arc<RunEntry>>, bool) {
-    let known: HashMap<&Path, &Arc<RunEntry>> =
+pub fn scan(root: &Path, before: &RunIndex) -> (Vec<Arc<ListedRun>>, bool) {
+    let known: HashMap<&Path, &Arc<ListedRun>> =
         before.runs.iter().filter_map(|run| Some((folder_of(run)?, run))).collect();
     let mut found = Vec::new();
     let mut waiting = vec![(root.to_owned(), 0)];
@@ -62,7 +62,7 @@ pub fn scan(root: &Path, before: &RunIndex) -> (Vec<Arc<RunEntry>>, bool) {
     (found, false)
 }
 
-fn folder_of(run: &RunEntry) -> Option<&Path> {
+fn folder_of(run: &ListedRun) -> Option<&Path> {
     match &run.place {
         RunPlace::Folder(path) => Some(path),
         RunPlace::Stored { .. } => None,
@@ -158,13 +158,13 @@ pub fn is_contained(root: &Path, folder: &Path) -> bool {
     is_below
 }
 
-fn entry(root: &Path, folder: &Path, state: &RunState) -> RunEntry {
+fn entry(root: &Path, folder: &Path, state: &RunState) -> ListedRun {
     let relative = folder.strip_prefix(root).unwrap_or(folder).to_string_lossy().into_owned();
     let name = match relative.is_empty() {
         true => folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         false => relative.clone(),
     };
-    let mut made = RunEntry {
+    let mut made = ListedRun {
         id: hex_of(folder.as_os_str().as_encoded_bytes(), 8),
         name,
         place: RunPlace::Folder(folder.to_owned()),
@@ -200,7 +200,7 @@ fn first_row(path: &Path) -> Option<RunRow> {
     read_table::<Runs>(path).ok()?.row(0)
 }
 
-fn take_row(made: &mut RunEntry, row: RunRow) {
+fn take_row(made: &mut ListedRun, row: RunRow) {
     let metrics = row.metrics.as_deref().and_then(|text| serde_json::from_str::<Json>(text).ok());
     let metrics = metrics.iter().filter_map(Json::as_object).flatten();
     made.metrics = metrics.filter_map(|(key, value)| Some((key.clone(), value.as_f64()?))).collect();
@@ -216,7 +216,7 @@ fn take_row(made: &mut RunEntry, row: RunRow) {
 }
 
 /// What the numbers of a run without a row tell, as those of a load test over several levels.
-fn take_document(made: &mut RunEntry, path: Option<&Path>) {
+fn take_document(made: &mut ListedRun, path: Option<&Path>) {
     let bytes = path.and_then(|path| std::fs::read(path).ok());
     let document: Json = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let word = |place: &str| document.pointer(place).and_then(Json::as_str).unwrap_or_default().to_owned();

@@ -32,7 +32,7 @@ pub enum RunPlace {
 
 /// A run, as lists show it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunEntry {
+pub struct ListedRun {
     /// What addresses name it by.
     pub id: String,
     /// What people call it.
@@ -53,7 +53,7 @@ pub struct RunEntry {
     searched: String,
 }
 
-impl RunEntry {
+impl ListedRun {
     /// A word of it; empty where the run does not say.
     pub fn word(&self, column: &str) -> &str {
         self.words.get(column).map_or("", String::as_str)
@@ -73,21 +73,21 @@ pub struct RunIndex {
     /// Grows whenever something changed.
     pub generation: u64,
     /// The runs, newest first.
-    pub runs: Vec<Arc<RunEntry>>,
+    pub runs: Vec<Arc<ListedRun>>,
     /// Whether there are more than are shown.
     pub is_cut: bool,
     by_id: HashMap<String, usize>,
 }
 
 impl RunIndex {
-    fn of(generation: u64, mut runs: Vec<Arc<RunEntry>>, is_cut: bool) -> Self {
+    fn of(generation: u64, mut runs: Vec<Arc<ListedRun>>, is_cut: bool) -> Self {
         runs.sort_by(|a, b| b.began_unix_ns.cmp(&a.began_unix_ns).then_with(|| a.name.cmp(&b.name)));
         let by_id = runs.iter().enumerate().map(|(at, run)| (run.id.clone(), at)).collect();
         RunIndex { generation, runs, is_cut, by_id }
     }
 
     /// The run of an id.
-    pub fn find(&self, id: &str) -> Option<&Arc<RunEntry>> {
+    pub fn find(&self, id: &str) -> Option<&Arc<ListedRun>> {
         self.by_id.get(id).map(|at| &self.runs[*at])
     }
 }

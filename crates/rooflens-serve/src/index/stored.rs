@@ -9,14 +9,14 @@ use rooflens_core::fleet;
 use rooflens_core::run_index::{IndexedRun, RunFilter};
 use serde_json::Value as Json;
 
-use super::{RunEntry, RunIndex, RunPlace};
+use super::{ListedRun, RunIndex, RunPlace};
 use crate::hash::hex_of;
 use crate::settings::DashboardError;
 
 /// Every run of a store.
-pub fn runs(address: &str, before: &RunIndex) -> Result<Option<Vec<Arc<RunEntry>>>, DashboardError> {
+pub fn runs(address: &str, before: &RunIndex) -> Result<Option<Vec<Arc<ListedRun>>>, DashboardError> {
     let state = log_state(Path::new(address));
-    let is_same = |run: &Arc<RunEntry>| state.as_ref().is_some_and(|state| run.version.starts_with(state));
+    let is_same = |run: &Arc<ListedRun>| state.as_ref().is_some_and(|state| run.version.starts_with(state));
     if before.runs.first().is_some_and(is_same) {
         return Ok(None);
     }
@@ -39,7 +39,7 @@ fn log_state(root: &Path) -> Option<String> {
     Some(hex_of(format!("{days:?}").as_bytes(), 8))
 }
 
-fn entry(run: IndexedRun, state: &str) -> RunEntry {
+fn entry(run: IndexedRun, state: &str) -> ListedRun {
     let (tenant, run_id) = (run.text("tenant"), run.text("run_id"));
     let word = |name: &str| match run.row.get(name) {
         Some(Json::String(word)) => word.clone(),
@@ -60,7 +60,7 @@ fn entry(run: IndexedRun, state: &str) -> RunEntry {
         ("tenant", tenant.clone()),
     ]);
     let version = format!("{state}-{}", hex_of(Json::Object(run.row.clone()).to_string().as_bytes(), 8));
-    RunEntry {
+    ListedRun {
         id: hex_of(format!("{tenant}/{run_id}").as_bytes(), 8),
         name: run_id.clone(),
         began_unix_ns: run.row.get("start_unix_ns").and_then(Json::as_i64),

@@ -237,16 +237,15 @@ fn load(told: &Json) -> Block {
     let count = |label: &str, key: &str| {
         Fact::new(label, Cell::or(told[key].as_i64(), Cell::Count, "it was not reported"))
     };
-    Block::Facts(vec![
+    let mut facts = vec![
         Fact::new("Elapsed", Cell::or(told["elapsed_ns"].as_i64(), Cell::Time, "it was not reported")),
         count("Sent", "sent"),
         count("In progress", "in_flight"),
         count("Completed", "completed"),
         count("Failed", "failed"),
         count("Chunks", "chunks"),
-        Fact::new(
-            "Planned",
-            Cell::or(told["of"].as_i64(), Cell::Count, "the load test is bounded by its time"),
-        ),
-    ])
+    ];
+    // One that is bounded by its time has no number of requests.
+    facts.extend(told["of"].as_i64().map(|of| Fact::new("Planned", Cell::Count(of))));
+    Block::Facts(facts)
 }

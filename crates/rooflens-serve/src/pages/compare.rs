@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::cache::KeptPage;
 use crate::fault::PageFault;
 use crate::frame::{page, text};
-use crate::index::{RunEntry, RunPlace, RunSource};
+use crate::index::{ListedRun, RunPlace, RunSource};
 
 /// Runs that are compared at once.
 const MOST: usize = 8;
@@ -29,7 +29,7 @@ pub async fn get(
     headers: HeaderMap,
 ) -> Result<Response, PageFault> {
     let index = app.index();
-    let mut runs: Vec<Arc<RunEntry>> = Vec::new();
+    let mut runs: Vec<Arc<ListedRun>> = Vec::new();
     for (_, id) in pairs.iter().filter(|(name, _)| name == "run") {
         let run = index.find(id).ok_or_else(PageFault::no_run)?;
         if !runs.iter().any(|known| known.id == run.id) {
@@ -41,7 +41,7 @@ pub async fn get(
         let fault = PageFault::of(StatusCode::BAD_REQUEST, fact);
         return Err(fault.hint("Tick runs in the list, then choose Compare."));
     }
-    let words = |run: &Arc<RunEntry>| format!("{} {}", run.id, run.version);
+    let words = |run: &Arc<ListedRun>| format!("{} {}", run.id, run.version);
     let key = format!("compare {}", runs.iter().map(words).collect::<Vec<_>>().join(" "));
     let make = async {
         let working = Arc::clone(&app);
@@ -51,7 +51,7 @@ pub async fn get(
     Ok(app.cache.get_or_make(&key, &app.metrics, make).await?.response(&headers))
 }
 
-fn draw(source: &RunSource, runs: &[Arc<RunEntry>], observer: &SharedObserver) -> Result<String, PageFault> {
+fn draw(source: &RunSource, runs: &[Arc<ListedRun>], observer: &SharedObserver) -> Result<String, PageFault> {
     let failed = |error: rooflens_core::Error| PageFault::of_error(&error);
     let (mut paths, mut ids) = (Vec::new(), Vec::new());
     for run in runs {
@@ -80,14 +80,14 @@ fn draw(source: &RunSource, runs: &[Arc<RunEntry>], observer: &SharedObserver) -
 }
 
 /// The runs, each with a link that makes it the baseline.
-fn order(runs: &[Arc<RunEntry>]) -> String {
+fn order(runs: &[Arc<ListedRun>]) -> String {
     let link = |at: usize| {
         let others = (0..runs.len()).filter(|other| *other != at);
         let ids: Vec<String> =
             std::iter::once(at).chain(others).map(|at| format!("run={}", text(&runs[at].id))).collect();
         ids.join("&amp;")
     };
-    let item = |(at, run): (usize, &Arc<RunEntry>)| {
+    let item = |(at, run): (usize, &Arc<ListedRun>)| {
         let (id, name) = (text(&run.id), text(&run.name));
         let base = match at {
             0 => "baseline".to_owned(),

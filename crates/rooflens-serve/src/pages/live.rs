@@ -29,7 +29,7 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// All of them.
 pub async fn list(State(app): State<Arc<App>>) -> Response {
     let index = app.index();
-    let item = |run: &&Arc<crate::index::RunEntry>| {
+    let item = |run: &&Arc<crate::index::ListedRun>| {
         format!("<li><a href=\"/live/{}\">{}</a></li>\n", text(&run.id), text(&run.name))
     };
     let items: String =

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Form;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
@@ -32,14 +32,21 @@ pub async fn get(State(app): State<Arc<App>>) -> Response {
 }
 
 /// A cookie for the token.
-pub async fn enter(State(app): State<Arc<App>>, Form(given): Form<Given>) -> Result<Response, PageFault> {
+pub async fn enter(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Form(given): Form<Given>,
+) -> Result<Response, PageFault> {
     if !app.tokens.is_token(given.token.trim()) {
         tokio::time::sleep(AFTER_A_GUESS).await;
         return Ok((StatusCode::UNAUTHORIZED, form("This is not the token.")).into_response());
     }
     let value = app.tokens.begin().ok_or_else(PageFault::bug)?;
-    let cookie =
-        format!("{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}", Tokens::lasts_s());
+    // A proxy with TLS says so; the cookie then never travels without.
+    let is_private = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme == "https");
+    let secure = if is_private { "; Secure" } else { "" };
+    let lasts_s = Tokens::lasts_s();
+    let cookie = format!("{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={lasts_s}{secure}");
     Ok(([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response())
 }
 

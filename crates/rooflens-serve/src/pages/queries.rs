@@ -75,7 +75,7 @@ fn form(query: &NamedQuery, given: &BTreeMap<String, String>) -> String {
     };
     let fields: String = query.parameters().iter().map(field).collect();
     format!(
-        "<p>{}</p>\n<form class=\"form\" method=\"get\">\n{fields}<input type=\"hidden\" name=\"go\" value=\"1\">\
+        "<p>{}</p>\n<form class=\"form\" method=\"get\">\n<div class=\"fields\">\n{fields}</div><input type=\"hidden\" name=\"go\" value=\"1\">\
          <div><button class=\"go\">Ask</button></div></form>\n",
         text(query.doc())
     )

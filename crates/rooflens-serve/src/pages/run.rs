@@ -18,8 +18,11 @@ use crate::app::App;
 use crate::cache::KeptPage;
 use crate::fault::PageFault;
 use crate::frame::{page, text, with_frame};
-use crate::index::{RunEntry, RunPlace, RunSource, is_contained};
+use crate::index::{ListedRun, RunPlace, RunSource, is_contained};
 use crate::moment::minute;
+
+/// Bytes of the numbers that a page is made of: those of a trace of gigabytes are some megabytes.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// The page.
 pub async fn get(
@@ -37,7 +40,7 @@ pub async fn get(
     Ok(app.cache.get_or_make(&key, &app.metrics, make).await?.response(&headers))
 }
 
-fn draw(source: &RunSource, run: &RunEntry, observer: &SharedObserver) -> Result<String, PageFault> {
+fn draw(source: &RunSource, run: &ListedRun, observer: &SharedObserver) -> Result<String, PageFault> {
     match &run.place {
         RunPlace::Stored { row, .. } => Ok(of_parts(run, &stored(run, row))),
         RunPlace::Folder(folder) => {
@@ -60,7 +63,15 @@ pub fn check(source: &RunSource, folder: &FilePath) -> Result<(), PageFault> {
     }
 }
 
-fn of_folder(run: &RunEntry, folder: &FilePath, observer: &SharedObserver) -> Result<String, PageFault> {
+fn of_folder(run: &ListedRun, folder: &FilePath, observer: &SharedObserver) -> Result<String, PageFault> {
+    let numbers = std::fs::metadata(folder.join("report").join("metrics.json"));
+    if numbers.is_ok_and(|data| data.len() > MOST_BYTES) {
+        let fault = PageFault::of(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "The findings of this run are too large for a page.",
+        );
+        return Err(fault.hint("report/report.md in the folder of the run has them."));
+    }
     let report = saved_report::read(folder, observer).map_err(|error| PageFault::of_error(&error))?;
     Ok(match report {
         Some(SavedReport::Findings { title, findings, more }) => {
@@ -74,12 +85,12 @@ fn of_folder(run: &RunEntry, folder: &FilePath, observer: &SharedObserver) -> Re
     })
 }
 
-fn of_parts(run: &RunEntry, parts: &[Part]) -> String {
+fn of_parts(run: &ListedRun, parts: &[Part]) -> String {
     page(&run.name, "", &tools(run), parts, "")
 }
 
 /// What can be done with a run.
-fn tools(run: &RunEntry) -> String {
+fn tools(run: &ListedRun) -> String {
     let live = match run.is_live {
         true => format!(" <a href=\"/live/{}\">Follow it</a>", text(&run.id)),
         false => String::new(),
@@ -106,7 +117,7 @@ const METRICS: &[Field<(&'static headline::HeadlineMetric, f64)>] = &[
 ];
 
 /// What the list of runs knows of it.
-fn summary(run: &RunEntry) -> Vec<Part> {
+fn summary(run: &ListedRun) -> Vec<Part> {
     let lead = match (run.is_live, run.word("model")) {
         (true, _) => "This run is in progress.".to_owned(),
         (false, "") => format!("{} run.", run.word("kind")),
@@ -131,7 +142,7 @@ const ROW: &[Field<(String, String)>] = &[
 ];
 
 /// A run of a store: its row and its metrics.
-fn stored(run: &RunEntry, row: &Map<String, Json>) -> Vec<Part> {
+fn stored(run: &ListedRun, row: &Map<String, Json>) -> Vec<Part> {
     let mut parts = summary(run);
     let plain = |value: &Json| match value {
         Json::String(word) => word.clone(),

@@ -12,13 +12,13 @@ use crate::app::App;
 use crate::cache::KeptPage;
 use crate::fault::PageFault;
 use crate::frame::{page, section, select, text};
-use crate::index::{ChosenRuns, Facet, RunChoice, RunEntry, RunIndex};
+use crate::index::{ChosenRuns, Facet, ListedRun, RunChoice, RunIndex};
 use crate::moment::minute;
 
 /// Columns of the table: what they are ordered by, their title, whether they are numbers.
 const COLUMNS: &[(&str, &str, bool)] = &[
     ("name", "Run", false),
-    ("began", "Began", false),
+    ("began", "Began (UTC)", false),
     ("kind", "Kind", false),
     ("model", "Model", false),
     ("device", "Device", false),
@@ -93,14 +93,16 @@ fn table(choice: &RunChoice, index: &RunIndex, chosen: &ChosenRuns) -> String {
         };
         return format!("<p>{why}</p>\n");
     }
-    // A column that no run of this page fills would only take room.
-    let is_filled = |column: &str| {
-        column == "name" || column == "began" || chosen.shown.iter().any(|run| !value(run, column).is_empty())
+    // A column that no run of this page fills, or that says that all is well, would only take room.
+    let is_filled = |column: &str| match column {
+        "name" | "began" => true,
+        "status" => chosen.shown.iter().any(|run| !["", "complete"].contains(&run.word("status"))),
+        column => chosen.shown.iter().any(|run| !value(run, column).is_empty()),
     };
     let columns: Vec<&(&str, &str, bool)> = COLUMNS.iter().filter(|(column, ..)| is_filled(column)).collect();
     let head: String =
         columns.iter().map(|(column, title, number)| header(choice, column, title, *number)).collect();
-    let row = |run: &Arc<RunEntry>| {
+    let row = |run: &Arc<ListedRun>| {
         let cells: String = columns.iter().map(|(column, _, number)| cell(run, column, *number)).collect();
         let (id, name) = (text(&run.id), text(&run.name));
         format!(
@@ -131,10 +133,10 @@ fn header(choice: &RunChoice, column: &'static str, title: &str, number: bool) -
 }
 
 /// What a run has in a column, in words; empty where it does not say.
-fn value(run: &RunEntry, column: &str) -> String {
+fn value(run: &ListedRun, column: &str) -> String {
     match column {
         "name" => run.name.clone(),
-        "began" => run.began_unix_ns.map(minute).unwrap_or_default(),
+        "began" => run.began_unix_ns.map(minute).unwrap_or_default().trim_end_matches(" UTC").to_owned(),
         "tpot_p50_ns" | "ttft_p50_ns" => {
             run.metrics.get(column).map(|ns| format::time(*ns)).unwrap_or_default()
         }
@@ -147,7 +149,7 @@ fn value(run: &RunEntry, column: &str) -> String {
     }
 }
 
-fn cell(run: &RunEntry, column: &str, number: bool) -> String {
+fn cell(run: &ListedRun, column: &str, number: bool) -> String {
     let words = text(&value(run, column));
     match column {
         "name" if run.is_live => format!(
@@ -161,6 +163,7 @@ fn cell(run: &RunEntry, column: &str, number: bool) -> String {
             format!("<td{class}><span class=\"missing\" title=\"the run does not say\">–</span></td>")
         }
         _ if number => format!("<td class=\"n\">{words}</td>"),
+        "model" | "device" => format!("<td class=\"long\">{words}</td>"),
         _ => format!("<td>{words}</td>"),
     }
 }

@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::cache::KeptPage;
 use crate::fault::PageFault;
 use crate::frame::{page, section, select, text};
-use crate::index::{RunChoice, RunEntry, RunIndex};
+use crate::index::{ListedRun, RunChoice, RunIndex};
 use crate::moment::minute;
 
 /// Runs that a trend is of, the newest.
@@ -62,10 +62,11 @@ fn draw(index: &RunIndex, pairs: &[(String, String)]) -> String {
     let form = form(&choice, index, &titles, key);
     let (parts, notes) = parts(&runs, key);
     let definition = known(key).map_or("", |metric| metric.definition);
+    let aside = |words: &str| format!("<p class=\"aside\">{}</p>\n", text(words));
+    let words = std::iter::once(definition).chain(notes.iter().map(String::as_str));
     let before =
-        section("choice", "Metric and runs", &format!("{form}<p class=\"aside\">{}</p>\n", text(definition)));
-    let notes: String = notes.iter().map(|note| format!("<p class=\"aside\">{}</p>\n", text(note))).collect();
-    page("Trend", "/trend", &before, &parts, &notes)
+        section("choice", "Metric and runs", &words.map(aside).fold(form, |html, aside| html + &aside));
+    page("Trend", "/trend", &before, &parts, "")
 }
 
 fn form(choice: &RunChoice, index: &RunIndex, titles: &[(String, String)], key: &str) -> String {
@@ -74,8 +75,8 @@ fn form(choice: &RunChoice, index: &RunIndex, titles: &[(String, String)], key: 
     choices.replacen("<button", &format!("{metric}<button"), 1)
 }
 
-fn parts(runs: &[Arc<RunEntry>], key: &str) -> (Vec<Part>, Vec<String>) {
-    let name = |run: &RunEntry| match run.began_unix_ns {
+fn parts(runs: &[Arc<ListedRun>], key: &str) -> (Vec<Part>, Vec<String>) {
+    let name = |run: &ListedRun| match run.began_unix_ns {
         Some(at) => format!("{} ({})", run.name, minute(at)),
         None => run.name.clone(),
     };
@@ -89,14 +90,17 @@ fn parts(runs: &[Arc<RunEntry>], key: &str) -> (Vec<Part>, Vec<String>) {
     };
     let with_value = || runs.iter().filter(|run| run.metrics.contains_key(key));
     let mut notes = trend.notes.clone();
-    for (column, words) in SAME {
-        let different: BTreeSet<&str> = with_value().map(|run| run.word(column)).collect();
-        if different.len() > 1 {
-            notes.push(format!(
-                "These runs have {} {words}, so what changed may be what was run: choose one above.",
-                different.len()
-            ));
-        }
+    let different = |(column, words): &(&str, &str)| {
+        let known: BTreeSet<&str> = with_value().map(|run| run.word(column)).collect();
+        (known.len() > 1).then(|| format!("{} {words}", known.len()))
+    };
+    let mixed: Vec<String> = SAME.iter().filter_map(different).collect();
+    if !mixed.is_empty() {
+        let mixed = mixed.join(", ");
+        notes.insert(
+            0,
+            format!("These runs have {mixed}, so what changed may be what was run: choose one above."),
+        );
     }
     (trend.parts(), notes)
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::ValueEnum;
 use rooflens_core::cost;
 use rooflens_core::exit::Exit;
-use rooflens_core::fleet::{AnswerFormat, QueryRequest, QueryText, QueryWatch, query};
+use rooflens_core::fleet::{AnswerFormat, EngineLimits, QueryRequest, QueryText, QueryWatch, query};
 use rooflens_queries::{Dialect, NamedQuery};
 
 use crate::answer::AnswerPrinter;
@@ -131,7 +131,7 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         store: address(args.store)?,
         tenants: (!args.tenant.is_empty()).then_some(args.tenant),
         memory_bytes: args.memory,
-        process_bytes: None,
+        limits: EngineLimits::default(),
         spill_folder: args.spill,
         engine: args.engine,
     };

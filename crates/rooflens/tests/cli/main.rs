@@ -42,6 +42,7 @@ mod run_sweeps;
 mod run_together;
 mod runs;
 mod sampled;
+mod serve;
 mod store;
 mod subset;
 mod words;
