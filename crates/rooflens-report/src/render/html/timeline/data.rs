@@ -21,11 +21,13 @@ const SHORT_NAME: usize = 90;
 #[serde(transparent)]
 struct Moment(String);
 
+/// Short name, full name where it is longer, class, and the mean lower bound of a call by kind of step.
+type PageName = (String, Option<String>, Option<&'static str>, Option<BTreeMap<&'static str, f64>>);
+
 #[derive(Serialize)]
 struct PageTimeline<'a> {
     host: bool,
-    /// Short name, full name where it is longer, class, and the mean lower bound of a call by kind of step.
-    names: Vec<(String, Option<String>, Option<&'static str>, Option<BTreeMap<&'static str, f64>>)>,
+    names: Vec<PageName>,
     classes: Vec<&'static str>,
     layers: &'a [i32],
     /// Name, title, meaning and tone of each line.
@@ -136,10 +138,7 @@ fn floors(ledger: &Ledger) -> Floors<'_> {
     floors
 }
 
-fn name(
-    of: &DrawnName,
-    floors: &Floors<'_>,
-) -> (String, Option<String>, Option<&'static str>, Option<BTreeMap<&'static str, f64>>) {
+fn name(of: &DrawnName, floors: &Floors<'_>) -> PageName {
     let short = text::elide(&text::clean(&of.short_name), SHORT_NAME);
     let full = text::elide(&text::clean(&of.name), NAME);
     let full = (full != short).then_some(full);
