@@ -127,7 +127,7 @@ fn way_line(state: &TopState<'_>, columns: usize, look: TopLook) -> Line<'static
         words.push_str(&format!("   /{}{cursor}", clean(&view.filter)));
     }
     if state.overview().times.is_merged && view.pane == TopPane::Steps {
-        words.push_str("   (too many steps: later ones are not told apart)");
+        words.push_str("   (too many steps: later ones are merged)");
     }
     let style = if look.color { Style::new().fg(Color::Cyan) } else { Style::new() };
     Line::styled(elide(&words, columns), style)
