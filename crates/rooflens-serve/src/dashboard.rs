@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::access::{HostNames, Tokens};
 use crate::app::{App, AppParts, keep_fresh, router};
@@ -12,6 +13,9 @@ use crate::settings::{DashboardError, DashboardSettings};
 
 /// Threads that answer requests; what takes long has threads of its own.
 const MOST_THREADS: usize = 4;
+
+/// How often a store that is no folder is listed.
+const REMOTE_REFRESH: Duration = Duration::from_secs(60);
 
 /// A server that runs; dropped, it ends in order.
 pub struct Dashboard {
@@ -33,7 +37,9 @@ impl Dashboard {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST_THREADS);
         let (bounds, open) = ((&limits).into(), metrics.connections.clone());
         let listening = Listening::start(listen, threads, bounds, open, |address, ending| {
-            let refresh = limits.refresh;
+            // Listing a bucket takes seconds and money.
+            let is_remote = source.store().is_some_and(|address| address.contains("://"));
+            let refresh = if is_remote { limits.refresh.max(REMOTE_REFRESH) } else { limits.refresh };
             let hosts = HostNames::new(address, &hosts);
             let parts = AppParts { source, index, limits, hosts, tokens, metrics, ending };
             let app = Arc::new(App::new(parts));

@@ -23,7 +23,9 @@ pub fn runs(address: &str, before: &RunIndex) -> Result<Option<Vec<Arc<ListedRun
     let document = fleet::runs(address, &RunFilter::default())
         .map_err(|error| DashboardError::Source(Box::new(error)))?;
     let state = state.unwrap_or_default();
-    Ok(Some(document.runs.into_iter().map(|run| Arc::new(entry(run, &state))).collect()))
+    Ok(Some(
+        document.runs.into_iter().map(|run| Arc::new(entry(run, document.id_characters, &state))).collect(),
+    ))
 }
 
 /// A word that changes with the log of a store in a folder: when its days were last written to. Nothing for a bucket.
@@ -39,7 +41,7 @@ fn log_state(root: &Path) -> Option<String> {
     Some(hex_of(format!("{days:?}").as_bytes(), 8))
 }
 
-fn entry(run: IndexedRun, state: &str) -> ListedRun {
+fn entry(run: IndexedRun, characters: usize, state: &str) -> ListedRun {
     let (tenant, run_id) = (run.text("tenant"), run.text("run_id"));
     let word = |name: &str| match run.row.get(name) {
         Some(Json::String(word)) => word.clone(),
@@ -50,6 +52,7 @@ fn entry(run: IndexedRun, state: &str) -> ListedRun {
     let metrics = run.row.get("metrics").and_then(Json::as_object).into_iter().flatten();
     let metrics = metrics.filter_map(|(key, value)| Some((key.clone(), value.as_f64()?))).collect();
     let words = BTreeMap::from([
+        ("run", run.run_id.clone()),
         ("kind", word("kind")),
         ("model", word("model")),
         ("device", word("hardware")),
@@ -62,7 +65,8 @@ fn entry(run: IndexedRun, state: &str) -> ListedRun {
     let version = format!("{state}-{}", hex_of(Json::Object(run.row.clone()).to_string().as_bytes(), 8));
     ListedRun {
         id: hex_of(format!("{tenant}/{run_id}").as_bytes(), 8),
-        name: run_id.clone(),
+        // As many characters as tell the runs of the store apart name one in every command.
+        name: run_id.chars().take(characters).collect(),
         began_unix_ns: run.row.get("start_unix_ns").and_then(Json::as_i64),
         place: RunPlace::Stored { run_id, row: run.row },
         words,
