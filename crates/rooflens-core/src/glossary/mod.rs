@@ -2,6 +2,7 @@
 //! `explain` explains. Adding a topic: an entry in [`ALL`].
 
 mod bench;
+mod charts;
 mod cost;
 mod explanation;
 mod labels;

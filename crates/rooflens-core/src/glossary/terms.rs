@@ -3,7 +3,7 @@
 
 use rooflens_compare::headline;
 
-use super::{GlossaryEntry, bench, labels, other_screens, plain, runs};
+use super::{GlossaryEntry, bench, charts, labels, other_screens, plain, runs};
 
 /// The words, each with its meaning. In small letters; a heading is found whatever its case.
 pub fn entries() -> Vec<GlossaryEntry> {
@@ -22,6 +22,7 @@ pub fn entries() -> Vec<GlossaryEntry> {
         TIMELINES,
         runs::RUNS,
         bench::BENCH,
+        charts::CHARTS,
         other_screens::COST,
         other_screens::COMPARE,
         labels::LAUNCHES,

@@ -6,7 +6,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use std::io::{Stdout, stdout};
+use std::io::{IsTerminal, Stdout, stdin, stdout};
 use std::time::Duration;
 
 use ratatui::Terminal;
@@ -67,7 +67,8 @@ pub fn look_through(overview: &Overview, look: TopLook, observer: &SharedObserve
     let mut screen = RawScreen::open().map_err(failed)?;
     let mut state = TopState::new(overview);
     let mut is_changed = true;
-    while observer.stop() == Stop::No {
+    // A terminal that is gone sends no signal to a program that is not its own.
+    while observer.stop() == Stop::No && stdin().is_terminal() {
         if is_changed {
             screen.terminal.draw(|frame| draw(frame, &mut state, look)).map_err(failed)?;
         }
