@@ -73,7 +73,7 @@ KEYS = """(() => {
   for (const frame of document.querySelectorAll('.live')) {
     const press = key => frame.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
     press('ArrowRight');
-    said.push([frame.closest('figure').dataset.chart, document.querySelector('[aria-live=polite]').textContent]);
+    said.push([frame.closest('figure').dataset.chart, document.querySelector('p.hidden[aria-live=polite]').textContent]);
     press('Enter');
     press('Escape');
   }

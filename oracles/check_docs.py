@@ -99,7 +99,8 @@ def command_problems(words: list[str], known: Help) -> list[str]:
         path += (rest.pop(0),)
     if not path and rest and not rest[0].startswith("-"):
         return [f"there is no command {rest[0]!r}"]
-    if path and known.subcommands(path) and rest and re.fullmatch(r"[a-z][a-z-]*", rest[0]):
+    takes_more = "\nArguments:\n" in known.text(path)
+    if path and known.subcommands(path) and not takes_more and rest and re.fullmatch(r"[a-z][a-z-]*", rest[0]):
         return [f"{' '.join(path)} has no command {rest[0]!r}"]
     options, broken = known.options(path), []
     for at, word in enumerate(rest):
