@@ -19,7 +19,7 @@ CHECK_DOCUMENTS = {
     "externals-guard", "externals-staged", "externals-status", "externals-sync", "externals-update", "finding",
     "init", "kernel_profile", "list", "manifest", "model", "plan", "range_kernels", "run", "run-sweep", "runs-deleted", "sample", "sampler",
     "queries", "query", "samples", "samples-line", "self-test", "store-added", "store-changed", "store-removed", "store-runs",
-    "store-vacuumed", "store-verified", "tags", "top_kernels", "trend",
+    "store-vacuumed", "store-verified", "tags", "timeline", "top_kernels", "trend",
 }  # fmt: skip
 
 ALL = CHECK_RUN | CHECK_DOCUMENTS | CHECK_SERVING

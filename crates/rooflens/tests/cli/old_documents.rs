@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::*;
 
 /// Documents that are younger than schema 1.0's first, or tell of the machine.
-const OTHERS: [&str; 22] = [
+const OTHERS: [&str; 23] = [
     "assets-readme",
     "assets-variant",
     "bench",
@@ -30,6 +30,7 @@ const OTHERS: [&str; 22] = [
     "store-vacuumed",
     "store-verified",
     "tags",
+    "timeline",
 ];
 
 /// The schema that a document follows: a finding is in a folder of its own, other documents name it, and the names

@@ -12,6 +12,7 @@ const REPORT: &[&str] = &[
     "report/metrics.json",
     "report/operators.md",
     "report/report.md",
+    "report/timeline.json",
 ];
 
 #[test]
