@@ -52,7 +52,7 @@ fn entry(run: IndexedRun, characters: usize, state: &str) -> ListedRun {
     let metrics = run.row.get("metrics").and_then(Json::as_object).into_iter().flatten();
     let metrics = metrics.filter_map(|(key, value)| Some((key.clone(), value.as_f64()?))).collect();
     let words = BTreeMap::from([
-        ("run", run.run_id.clone()),
+        ("run", run_id.clone()),
         ("kind", word("kind")),
         ("model", word("model")),
         ("device", word("hardware")),
