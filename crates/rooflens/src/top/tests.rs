@@ -1,7 +1,5 @@
 //! Frames as a terminal would show them, and what keys do.
 
-#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
-
 use std::path::PathBuf;
 
 use ratatui::Terminal;
