@@ -77,10 +77,12 @@ impl Args {
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let source = args.source.clone();
-    let dashboard = Dashboard::start(args.settings()?).map_err(CliError::Dashboard)?;
+    let settings = args.settings()?;
+    // Before anybody can know the address, so that whoever does can end the server in order.
+    let presses = Presses::watch(console, "answering what was asked");
+    let dashboard = Dashboard::start(settings).map_err(CliError::Dashboard)?;
     let found = counted(dashboard.runs(), "run");
     console.say(&format!("{found} in {source}; serving http://{} (Ctrl-C ends it)", dashboard.address()));
-    let presses = Presses::watch(console, "answering what was asked");
     while presses.count() == 0 {
         std::thread::sleep(LOOK_EVERY);
     }
