@@ -17,6 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from judged import Judge
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / ".ci"))
 from page import Browser, complaints  # noqa: E402
 
@@ -176,7 +178,7 @@ def main() -> int:
     options = parser.parse_args()
     extra = ["--model", options.model] if options.model else []
     extra += ["--hardware", options.hardware] if options.hardware else []
-    failed = 0
+    judge = Judge("charts")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         pages = [options.page.resolve()] if options.page else []
         for number, trace in enumerate(options.traces):
@@ -193,15 +195,12 @@ def main() -> int:
                     found, charts, slowest = look(
                         browser, page.as_uri(), width, height, scheme, kept, options.filter_ms
                     )
-                    failed += bool(found) or not charts
                     words = ", ".join(f"{chart['name']} {chart['marks']}" for chart in charts)
-                    print(f"{'FAIL' if found or not charts else 'ok  '} {name} {width} {scheme}: {words}")
-                    print(f"       slowest filter: {slowest[0]} by {slowest[1]}, {slowest[3]:.0f} ms")
-                    for line in found:
-                        print(f"       {line}")
+                    slow = f"slowest filter: {slowest[0]} by {slowest[1]}, {slowest[3]:.0f} ms"
+                    judge.check(f"{name} {width} {scheme}", found if charts else [*found, "no chart"], words, slow)
         finally:
             browser.close()
-    return 1 if failed else 0
+    return judge.finish()
 
 
 if __name__ == "__main__":

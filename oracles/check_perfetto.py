@@ -17,6 +17,7 @@ import threading
 import time
 from pathlib import Path
 
+from judged import Judge
 from rooflens_cli import REPOSITORY, arguments, existing, run
 
 sys.path.insert(0, str(REPOSITORY / ".ci"))
@@ -167,7 +168,7 @@ def main() -> int:
     corpus = options.corpus / "kineto/tracelens"
     inputs = [("decode", REPOSITORY / "fixtures/kineto/decode.json"), ("two ranks", REPOSITORY / "fixtures/kineto/two_ranks"),
               ("B200", corpus / "b200/eager_trace.json.gz")]  # fmt: skip
-    failed = 0
+    judge = Judge("Perfetto UI")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         site = folder / "site"
@@ -182,19 +183,12 @@ def main() -> int:
                 out = folder / f"export{at}.json.gz"
                 done = run(options.rooflens, "export", trace, "-o", out, "--quiet")
                 wrong = [done.stderr] if done.code else exported(browser, origin, site, out)
-                failed += bool(wrong)
-                print("FAIL" if wrong else "ok  ", f"export of {title}")
-                for line in wrong:
-                    print(f"       {line}")
+                judge.check(f"export of {title}", wrong)
             run(options.rooflens, "analyze", inputs[-1][1], "-o", folder / "run", "--quiet")
-            wrong = from_the_page(browser, origin, site, folder / "run/report/index.html")
-            failed += bool(wrong)
-            print("FAIL" if wrong else "ok  ", "from the page")
-            for line in wrong:
-                print(f"       {line}")
+            judge.check("from the page", from_the_page(browser, origin, site, folder / "run/report/index.html"))
         finally:
             browser.close()
-    return 1 if failed else 0
+    return judge.finish()
 
 
 if __name__ == "__main__":

@@ -130,8 +130,24 @@ def in_browser(judge: Judge, args, site: Site, folder: Path) -> None:
                 judge.check(f"in Chromium: {path[:40]}", wrong)
             judge.check("two runs are compared by clicking", browser.by_clicking(chromium, site))
             judge.check("an open page follows a run", browser.followed(chromium, site, run_in_progress, pages[-1]))
+            sent = browser.typed(chromium, site, "/sql", "textarea", "SELECT 1", "Queries need a store")
+            judge.check("SQL is sent by clicking", sent)
+            logged_in(judge, args, chromium, folder)
         finally:
             chromium.close()
+
+
+def logged_in(judge: Judge, args, chromium, folder: Path) -> None:
+    token = "a-token-that-nobody-guesses"
+    file = folder.parent / "token"
+    file.write_text(token)
+    site = Site(args.rooflens, folder, "--token-file", str(file))
+    try:
+        field = "input[name=token]"
+        judge.check("a wrong token is refused", browser.typed(chromium, site, "/", field, "wrong" * 5, "This is not the token"))
+        judge.check("the right token opens the list", browser.typed(chromium, site, "/", field, token, "runs in"))
+    finally:
+        site.stop()
 
 
 def main() -> int:

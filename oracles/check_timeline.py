@@ -16,6 +16,7 @@ from pathlib import Path
 
 import kineto_truth
 import slow_layer
+from judged import Judge
 from rooflens_cli import REPOSITORY, arguments, existing, run
 
 sys.path.insert(0, str(REPOSITORY / ".ci"))
@@ -214,33 +215,23 @@ def main() -> int:
     draw = random.Random(options.seed)
     inference = options.corpus / "kineto/tracelens"
     traces = [inference / "b200/eager_trace.json.gz", *sorted((inference / "inference").glob("*/*.json.gz"))[:3]]
-    failed = 0
+    judge = Judge("timeline")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         browser = Browser(folder / "profile")
-        checks = [
-            (f"rows lead to their place and back: {trace.parent.name}",
-             lambda trace=trace, at=at: rows_and_back(analyzed(options.rooflens, trace, folder / f"run{at}"), browser, trace, draw))
-            for at, trace in enumerate(traces)
-        ]  # fmt: skip
-        checks.append(("a slow layer is found by clicks",
-                       lambda: slow_layer_is_found(options.rooflens, browser, folder, draw)))  # fmt: skip
-        if options.axe:
-            checks.append(("pages are accessible",
-                           lambda: accessible(options.rooflens, browser, folder / "slow.json", folder, options.axe)))  # fmt: skip
-        if options.large:
-            checks.append(("a large trace is quick",
-                           lambda: quick(options.rooflens, browser, options.large, folder, options.pictures)))  # fmt: skip
         try:
-            for title, check in checks:
-                wrong = check()
-                failed += bool(wrong)
-                print("FAIL" if wrong else "ok  ", title)
-                for line in wrong:
-                    print(f"       {line}")
+            for at, trace in enumerate(traces):
+                page = analyzed(options.rooflens, trace, folder / f"run{at}")
+                judge.check(f"rows lead to their place and back: {trace.parent.name}", rows_and_back(page, browser, trace, draw))
+            judge.check("a slow layer is found by clicks", slow_layer_is_found(options.rooflens, browser, folder, draw))
+            if options.axe:
+                found = accessible(options.rooflens, browser, folder / "slow.json", folder, options.axe)
+                judge.check("pages are accessible", found)
+            if options.large:
+                judge.check("a large trace is quick", quick(options.rooflens, browser, options.large, folder, options.pictures))
         finally:
             browser.close()
-    return 1 if failed else 0
+    return judge.finish()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import os
 import pty
@@ -42,6 +43,8 @@ class Screen:
             env={**kept, "TERM": "xterm-256color", "LANG": "C.UTF-8", **environment},
         )
         self.seen = b""
+        # Where a check fails, the program is not to stay.
+        atexit.register(self.process.kill)
 
     def resize(self, rows: int, columns: int) -> None:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -136,6 +139,16 @@ def ctrl_c_and_termination_restore(binary: Path, run: Path) -> None:
     screen.end()
 
 
+def it_ends_with_its_terminal(binary: Path, run: Path) -> None:
+    screen = Screen(binary, str(run))
+    screen.wait("q quit")
+    os.close(screen.slave)
+    os.close(screen.master)
+    # Without a terminal it would read nothing for ever.
+    code = screen.process.wait(timeout=PATIENCE_S)
+    assert code in (0, 130, -signal.SIGHUP), f"exit code {code} without a terminal"
+
+
 def no_color_is_respected(binary: Path, run: Path) -> None:
     screen = Screen(binary, str(run), NO_COLOR="1")
     screen.wait("q quit")
@@ -157,9 +170,10 @@ def main() -> None:
         subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
         keys_lead_to_kernels_and_back(binary, run)
         ctrl_c_and_termination_restore(binary, run)
+        it_ends_with_its_terminal(binary, run)
         no_color_is_respected(binary, run)
     without_a_terminal_it_says_what_helps(binary)
-    print("rooflens top: keys, resizing, Ctrl-C, termination, NO_COLOR: as they should be")
+    print("rooflens top: keys, resizing, Ctrl-C, termination, a terminal that goes, NO_COLOR: as they should be")
 
 
 if __name__ == "__main__":

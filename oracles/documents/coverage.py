@@ -17,7 +17,7 @@ CHECK_DOCUMENTS = {
     "assets-variant", "assets-verify", "blocks", "comparison", "config", "config-groups", "config-migrated",
     "config-sweep", "config-written", "cost", "cost-sweep", "doctor", "env", "explanation", "externals-add",
     "externals-guard", "externals-staged", "externals-status", "externals-sync", "externals-update", "finding",
-    "init", "kernel_profile", "list", "manifest", "model", "plan", "range_kernels", "run", "run-sweep", "runs-deleted", "sample", "sampler",
+    "charts", "init", "kernel_profile", "list", "manifest", "model", "plan", "range_kernels", "run", "run-sweep", "runs-deleted", "sample", "sampler",
     "queries", "query", "samples", "samples-line", "self-test", "store-added", "store-changed", "store-removed", "store-runs",
     "store-vacuumed", "store-verified", "tags", "timeline", "top_kernels", "trend",
 }  # fmt: skip

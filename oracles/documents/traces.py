@@ -37,6 +37,7 @@ def check(asking: Asking, corpus: Path, blocks: Path) -> None:
         asking.documents.wrong.append(f"only {len(readable)} inputs were analyzed")
     for path in readable[::SAVED]:
         check_saved(asking, path)
+        asking.ask("charts", "plot", path)
     for a, b in itertools.pairwise(readable):
         if a.parent == b.parent:
             asking.ask("comparison", "compare", a, b)
@@ -68,6 +69,7 @@ def check_options(asking: Asking, corpus: Path) -> None:
     for path in sorted(inference.glob("*/*.json.gz")):
         asking.ask("analysis", "analyze", path, *model, "-o", run := asking.place())
         asking.saved(run)
+        asking.ask("charts", "plot", run)
         asking.ask("advice", "advise", path, *model, "--limit", "20")
         asking.ask("advice", "advise", path, *model, "--what-if", "num_hidden_layers=20", may_refuse=True)
     log = (FIXTURES / "blaslog/cublaslt.log").read_text(encoding="utf-8")

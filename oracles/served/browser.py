@@ -59,6 +59,17 @@ def by_clicking(browser, site: Site):
         yield f"ticking two runs led to {where}"
 
 
+def typed(browser, site: Site, page: str, field: str, words: str, arrived: str):
+    """Words are typed into a form and sent, as a person does: a browser says of a form where it comes from."""
+    browser.open(site.address + page, 1280, 900, "light")
+    evaluate(browser, f"document.querySelector('{field}').value = {json.dumps(words)}")
+    evaluate(browser, f"document.querySelector('{field}').form.querySelector('button').click()")
+    browser.wait(lambda m: m.get("method") == "Page.loadEventFired", "the answer to a form")
+    seen = str(evaluate(browser, "document.body.innerText"))
+    if arrived not in seen:
+        yield f"{page}: the form was answered by {seen[:200]!r}"
+
+
 def followed(browser, site: Site, run: Path, address: str):
     """A page that is open sees the end of a step without being loaded again."""
     browser.open(site.address + address, 1280, 900, "light")

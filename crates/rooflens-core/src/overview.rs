@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use rooflens_analyze::analyses::Kernels;
 use rooflens_analyze::kernel_catalog::{self, ActivityHint};
 use rooflens_schema::tables::{ActivityKind, PhaseKind};
 use rooflens_schema::{Notes, RankTables};
@@ -55,7 +56,7 @@ pub struct OverviewStep {
     pub rank: i32,
     /// What it does.
     pub phase: PhaseKind,
-    /// Which of the rank's steps of this phase it is, from 1.
+    /// The number that the trace gives it, else which of the rank's steps of this phase it is, from 0.
     pub number: usize,
     /// Its name in the trace.
     pub name: String,
@@ -107,7 +108,18 @@ pub fn overview(
     let compared = advise::complete(&input, model, &mut findings)?;
     observer.event(&Event::Finished);
     observer.event(&Event::Notes(&notes.rows()));
-    Ok(Overview { analyzed: AnalyzedInput { findings, compared, stopped }, times: gathered.finish() })
+    let mut times = gathered.finish();
+    // Kernels have the names that tables have: those that share a short name are told apart there.
+    if let Some(Kernels(kernels)) = findings.get::<Kernels>() {
+        let told: HashMap<&str, &str> =
+            kernels.iter().map(|kernel| (kernel.name.as_str(), kernel.short_name.as_str())).collect();
+        for kernel in &mut times.kernels {
+            if let Some(short) = told.get(kernel.name.as_str()) {
+                kernel.short_name = (*short).into();
+            }
+        }
+    }
+    Ok(Overview { analyzed: AnalyzedInput { findings, compared, stopped }, times })
 }
 
 /// What tells cells apart.
@@ -154,14 +166,15 @@ impl Gathered {
                 places.push(None);
                 continue;
             }
-            let number = numbers.entry(phases.kind[row]).or_default();
-            *number += 1;
+            let place = numbers.entry(phases.kind[row]).or_default();
+            let number = phases.step[row].get().and_then(|step| usize::try_from(step).ok()).unwrap_or(*place);
+            *place += 1;
             let span = phases.device_first_ns[row].get().zip(phases.device_last_ns[row].get());
             places.push(u32::try_from(self.times.steps.len()).ok());
             self.times.steps.push(OverviewStep {
                 rank: rank.rank,
                 phase: phases.kind[row],
-                number: *number,
+                number,
                 name: rank.names.get(phases.name_id[row]).to_owned(),
                 dur_ns: span.map_or(phases.dur_ns[row], |(first, last)| last.saturating_sub(first)),
                 busy_ns: phases.device_busy_ns[row].get(),
@@ -228,13 +241,13 @@ mod tests {
         std::fs::write(&path, self_test::EXAMPLES[0].contents).expect("a trace");
         let found = overview(&[path], &ModelRequest::default(), &Unobserved::shared()).expect("an overview");
         let times = &found.times;
-        let kernels = found.analyzed.findings.get::<rooflens_analyze::analyses::Kernels>().expect("kernels");
+        let kernels = found.analyzed.findings.get::<Kernels>().expect("kernels");
         let total: i64 = kernels.0.iter().map(|kernel| kernel.total_ns).sum();
         assert_eq!(times.cells.iter().map(|cell| cell.total_ns).sum::<i64>(), total);
         assert_eq!(times.kernels.len(), kernels.0.len());
         assert_eq!(times.steps.len(), 5);
         let numbers: Vec<usize> = times.steps.iter().map(|step| step.number).collect();
-        assert_eq!(numbers, [1, 2, 3, 4, 5]);
+        assert_eq!(numbers, [0, 1, 2, 3, 4]);
         assert!(times.steps.iter().all(|step| step.phase == PhaseKind::Decode && step.dur_ns > 0));
         assert!(times.cells.iter().any(|cell| cell.step.is_some()) && !times.is_merged);
     }

@@ -58,6 +58,7 @@ pub use render::terminal::TerminalOptions;
 use rooflens_analyze::Findings;
 
 use crate::block::Block;
+use crate::charts::ChartData;
 use crate::sections::Detail;
 
 /// The findings on one screen, beginning with the verdict.
@@ -137,9 +138,14 @@ pub fn linked_findings(findings: &Findings, extras: Extras<'_>, frame: &PageFram
     render::html::linked::findings(findings, extras, frame)
 }
 
-/// Parts as a page of a server.
-pub fn linked_parts(parts: &[Part], frame: &PageFrame<'_>) -> String {
-    render::html::linked::parts(parts, frame)
+/// Parts as a page of a server, with living charts at the head of their sections.
+pub fn linked_parts(parts: &[Part], charts: &[ChartData], frame: &PageFrame<'_>) -> String {
+    render::html::linked::parts(parts, charts, frame)
+}
+
+/// A chart alone, as one HTML file.
+pub fn chart_page(title: &str, chart: &ChartData) -> String {
+    render::html::chart(title, chart)
 }
 
 /// Parts alone, to be put into a page of a server.

@@ -155,6 +155,7 @@ fn stalls(profile: &Profile) -> Option<BarChart> {
         unit: FigureUnit::Share,
         parts,
         bars: with.iter().map(bar).collect(),
+        ..BarChart::default()
     })
 }
 
@@ -175,6 +176,7 @@ fn limits(profile: &Profile) -> Option<BarChart> {
         unit: FigureUnit::Number,
         parts: vec![String::new()],
         bars,
+        ..BarChart::default()
     })
 }
 
@@ -219,6 +221,7 @@ fn histograms(profile: &Profile) -> Vec<Drawing> {
             unit: FigureUnit::Number,
             parts: vec![String::new()],
             bars: bins.iter().map(bar).collect(),
+            ..BarChart::default()
         };
         Some(drawing(&format!("histograms/{name}.svg"), title, chart.svg()))
     };

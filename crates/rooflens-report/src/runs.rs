@@ -239,6 +239,7 @@ fn bars(runs: &Runs, place: usize, quantity: &Quantity) -> BarChart {
     let bar = |job: &JobRow| Bar {
         label: place_of(runs, job, None),
         values: vec![job.values.get(place).copied().flatten()],
+        ..Bar::default()
     };
     BarChart {
         title: format!("{} of each job", quantity.title),
@@ -247,6 +248,7 @@ fn bars(runs: &Runs, place: usize, quantity: &Quantity) -> BarChart {
         unit: quantity.unit,
         parts: vec![String::new()],
         bars: runs.jobs.iter().map(bar).collect(),
+        ..BarChart::default()
     }
 }
 

@@ -41,13 +41,18 @@ fn p((point, _): &Point) -> Cell {
 /// The values, with the run of each where they come from runs, and the change points among them.
 pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[ChangePoint]) -> Vec<Part> {
     let is_time = key.ends_with("_ns");
+    let is_share =
+        key.ends_with("_share") || key.ends_with("_rate") || key.starts_with("mfu") || key.starts_with("mbu");
     let at = |point: &ChangePoint| match runs.and_then(|runs| runs.get(point.index)) {
         Some(run) => run.clone(),
         None => format!("index {}", point.index),
     };
-    let value = |value: f64| {
-        if is_time { format::time(value) } else { format::amount(value, "").trim_end().to_owned() }
+    let unit = match (is_time, is_share) {
+        (true, _) => ChartUnit::Time,
+        (_, true) => ChartUnit::Share,
+        _ => ChartUnit::Amount("".into()),
     };
+    let value = |value: f64| format::value(value, &unit).trim_end().to_owned();
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let what = if runs.is_some() { "runs" } else { "values" };
@@ -63,7 +68,7 @@ pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[Chang
         [] if values.len() < FEWEST => {
             format!("{key}: {} {what} are too few to find a change; {range}.", values.len())
         }
-        [] => format!("{key}: no change in {} {what}; {range}.", values.len()),
+        [] => format!("{key}: no change point in {} {what}; {range}.", values.len()),
         [only] => format!("{key}: changed once in {} {what}, at {}; {range}.", values.len(), at(only)),
         [.., last] => format!(
             "{key}: changed {} times in {} {what}, last at {}; {range}.",
@@ -75,7 +80,7 @@ pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[Chang
     let chart = Chart {
         title: key.to_owned(),
         x: ("by index".into(), ChartUnit::Index),
-        y: ("value".into(), if is_time { ChartUnit::Time } else { ChartUnit::Amount("".into()) }),
+        y: ("value".into(), unit.clone()),
         mark: Mark::Levels,
         series: vec![Series {
             label: key.to_owned(),

@@ -10,7 +10,7 @@ const SITE: &[(&str, &str)] =
 
 /// A whole page. `here` is the address of the page in the list of pages; `before` and `after` are HTML.
 pub fn page(title: &str, here: &str, before: &str, parts: &[Part], after: &str) -> String {
-    with_frame(title, here, before, after, |frame| linked_parts(parts, frame))
+    with_frame(title, here, before, after, |frame| linked_parts(parts, &[], frame))
 }
 
 /// The same for whoever draws the parts.

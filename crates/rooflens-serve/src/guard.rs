@@ -19,7 +19,8 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
-    (header::REFERRER_POLICY, "no-referrer"),
+    // Not `no-referrer`: browsers then say of our own forms, too, that they come from nowhere.
+    (header::REFERRER_POLICY, "same-origin"),
     // The button of a timeline opens the Perfetto UI, and hands it the steps by message.
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin-allow-popups"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
@@ -54,7 +55,8 @@ pub async fn protect(request: Request, next: Next) -> Response {
 pub async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let (method, headers) = (request.method(), request.headers());
     let Some(host) = app.hosts.of_request(request.uri(), headers) else {
-        let why = "this server does not answer to that name; give its name with --allow-host\n";
+        let why = "this server does not answer to the name in this address. Whoever started it can add the name: \
+                   rooflens serve … --allow-host NAME\n";
         return (StatusCode::MISDIRECTED_REQUEST, why).into_response();
     };
     let changes_nothing = *method == Method::GET || *method == Method::HEAD;

@@ -110,6 +110,34 @@ pub enum CliError {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// A chart has no data.
+    #[error("no {name} chart: {reason}")]
+    NoChart {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: String,
+        /// The charts that have data.
+        others: Vec<String>,
+    },
+    /// A file's name does not say what to write.
+    #[error("{path} has no ending that says how to write a chart")]
+    ChartEnding {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A page or a data file has no size and no theme of its own.
+    #[error("--size and --theme are for .svg, .png and .vl.json")]
+    ChartLook,
+    /// A chart was chosen, but no place for it.
+    #[error("--chart needs a file to write to")]
+    ChartNowhere,
+    /// A picture could not be made.
+    #[error("the picture cannot be made: {reason}")]
+    Picture {
+        /// Why.
+        reason: String,
+    },
     /// There is no document of this name.
     #[error("there is no document {name}")]
     UnknownDocument {
@@ -137,11 +165,16 @@ impl CliError {
             | CliError::NotOneFolder
             | CliError::NoTerminal
             | CliError::UnknownDocument { .. }
+            | CliError::NoChart { .. }
+            | CliError::ChartEnding { .. }
+            | CliError::ChartLook
+            | CliError::ChartNowhere
             | CliError::Dashboard(_)
             | CliError::TokenFile { .. }
             | CliError::NotEmpty { .. } => Exit::Usage,
             CliError::Stdout { .. }
             | CliError::Terminal { .. }
+            | CliError::Picture { .. }
             | CliError::NothingToSample { .. }
             | CliError::Sampler { .. }
             | CliError::Listen { .. }
@@ -160,6 +193,18 @@ impl CliError {
             CliError::UnknownDocument { names, .. } => {
                 Some(Hint::leading(format!("one of {};", names.join(", ")), "rooflens schema"))
             }
+            CliError::NoChart { others, .. } => Some(match others.is_empty() {
+                true => Hint::command("rooflens plot INPUT"),
+                false => Hint::words(format!("charts with data: {}", others.join(", "))),
+            }),
+            CliError::ChartEnding { .. } => Some(Hint::words(
+                "-o FILE.svg, FILE.png, FILE.html, FILE.vl.json (Vega-Lite) or FILE.json (its data)",
+            )),
+            CliError::ChartLook => Some(Hint::words("a page follows its reader, and data have no look")),
+            CliError::ChartNowhere => {
+                Some(Hint::words("-o FILE.svg writes it, --format json prints its data"))
+            }
+            CliError::Picture { .. } => Some(Hint::words("-o FILE.svg needs no fonts and no pixels")),
             CliError::Serve(ServeError::Root(_)) => {
                 Some(Hint::words("name a folder that exists: rooflens mcp --root DIR"))
             }

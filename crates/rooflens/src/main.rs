@@ -2,7 +2,7 @@
 //!
 //! * `args`: what may be typed; resolved into plain requests, clap goes no further.
 //! * `commands`: one file per command, at most about 100 lines besides its arguments.
-//! * `config`, `assets`, `externals`, `monitor`, `runs`, `show`, `top`: what is shown of longer answers.
+//! * `config`, `assets`, `externals`, `monitor`, `plot`, `runs`, `show`, `top`: what is shown of longer answers.
 //! * `console`, `output`, `progress`: the only places that print. Standard output is data, standard error is for
 //!   people.
 //! * `error`: what only a command line can meet; the rest is in `rooflens-core`.
@@ -19,6 +19,7 @@ mod externals;
 mod interrupt;
 mod monitor;
 mod output;
+mod plot;
 mod progress;
 mod runs;
 mod show;

@@ -135,10 +135,15 @@ impl Fold for State {
         let mut tells: HashMap<NameId, bool, foldhash::fast::RandomState> = HashMap::default();
         let mut by_pattern: HashMap<NameId, BTreeMap<i32, usize>, foldhash::fast::RandomState> =
             HashMap::default();
+        // Work of a step that was not recorded from its beginning is outside of all steps: which layers it is of is a guess,
+        // and it is not to be added to those of whole steps.
+        let has_layer = |i: usize| kernels.layer[i].get().is_some();
+        let has_steps = (0..kernels.len()).any(|i| has_layer(i) && kernels.phase_id[i].get().is_some());
         for i in 0..kernels.len() {
             let dur_ns = kernels.dur_ns[i];
             self.all_ns = self.all_ns.saturating_add(dur_ns);
-            if let Some(layer) = kernels.layer[i].get() {
+            let is_whole = !has_steps || kernels.phase_id[i].get().is_some();
+            if let Some(layer) = kernels.layer[i].get().filter(|_| is_whole) {
                 self.layers.entry(layer).or_default().add(1, dur_ns);
                 *in_a_layer.entry((kernels.device[i], kernels.phase_id[i], layer)).or_default() += 1;
                 let told = kernels.module_id[i].get().is_some_and(|path| {

@@ -185,8 +185,8 @@ recorded on the host and again on the device is one row.
 - `confidence`: mean, 0 to 1, of phases found from the pattern of kernels.
 - `slowest`: the three longest ranges.
 - `durations_ns`: durations in order of start, at most 2,000, evenly sampled. `durations_of`: the range of each, as
-  `[rank, number, ts_ns]`. The number counts the ranges of the group on its rank from 0, in order of start, flawed
-  ones included.
+  `[rank, number, ts_ns]`. The number is that of the trace where it has one for each range of the group; else it
+  counts the ranges of the group on its rank from 0, in order of start, flawed ones included.
 ";
 
 /// The question of this file.
@@ -235,7 +235,9 @@ struct Group {
 struct Span {
     name: Arc<str>,
     rank: i32,
-    /// Place among the ranges of the group on its rank.
+    /// The number that the trace gives it.
+    told: Option<usize>,
+    /// That, or its place among the ranges of the group on its rank.
     number: usize,
     ts_ns: i64,
     host_ns: Option<i64>,
@@ -467,6 +469,7 @@ impl Group {
         self.ranges.push(Span {
             name,
             rank: tables.rank,
+            told: phases.step[i].get().and_then(|step| usize::try_from(step).ok()),
             number: 0,
             ts_ns: start,
             host_ns: (!is_device_range).then_some(phases.dur_ns[i]),
@@ -549,11 +552,14 @@ impl Group {
     }
 }
 
-/// Numbers the ranges of each rank in order of start.
+/// Numbers the ranges of each rank in order of start, or as the trace does where it has a number for each.
 fn number(ranges: &mut [Span]) {
+    let has_numbers = ranges.iter().all(|range| range.told.is_some());
     for of_rank in ranges.chunk_by_mut(|a, b| a.rank == b.rank) {
         of_rank.sort_by_key(|range| range.ts_ns);
-        of_rank.iter_mut().enumerate().for_each(|(number, range)| range.number = number);
+        for (place, range) in of_rank.iter_mut().enumerate() {
+            range.number = range.told.filter(|_| has_numbers).unwrap_or(place);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use rooflens_schema::RankTables;
 use super::budget::{LANE_NEIGHBOURS, NEIGHBOURS, NEIGHBOURS_IN_ALL, OTHER_RANKS, SLICES, WINDOWS};
 use super::lanes::{BuiltLane, LaneReader, Names};
 use super::longest::{self, Longest};
-use super::slices::operator_key;
+use super::slices::{in_a_row, operator_key};
 use super::steps::{self, StepSums};
 use super::{DrawnLane, DrawnName, DrawnStep, DrawnTimeline, DrawnWindow, LaneKind, LongestCall};
 use crate::collectives::{self, Waiting};
@@ -102,10 +102,13 @@ impl TimelineFold {
         DrawnStep {
             index: at,
             number: phases.step[step.row].get(),
+            of_kind: step.of_kind,
             kind: step.kind,
             name: reader.range_name(phases.name_id[step.row], &mut self.names) as u32,
             start_ns: step.start_ns,
             end_ns: step.end_ns,
+            devices: step.devices,
+            before_ns: step.before_ns,
             excluded: phases.excluded[step.row].clone(),
             lines: step.lines.to_vec(),
             classes: self.classes.iter().map(|of| step.classes.get(of).copied().unwrap_or(0)).collect(),
@@ -167,10 +170,7 @@ impl TimelineFold {
                         slice
                     })
                     .collect();
-                slices.sort_by_key(|slice| slice.start);
-                for at in 1..slices.len() {
-                    slices[at].start = slices[at].start.max(slices[at - 1].end).min(slices[at].end);
-                }
+                in_a_row(&mut slices);
                 let title = format!("rank {} · GPU {device} · collectives", tables.rank);
                 let BuiltLane { lane, rows, .. } =
                     reader.lane(LaneKind::Collectives, title, open.window, slices);

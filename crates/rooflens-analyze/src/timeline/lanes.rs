@@ -8,7 +8,8 @@ use rooflens_schema::{NameId, RankTables};
 
 use super::budget::{DEPTH, LANE_SLICES, LANES};
 use super::slices::{
-    Slice, column, main_thread, merged, of_thread, operator_key, overlaps, plain, starting_within, within,
+    Slice, column, in_a_row, main_thread, merged, of_thread, operator_key, overlaps, plain, starting_within,
+    within,
 };
 use super::{DrawnLane, DrawnName, LaneKind};
 use crate::by_name::ByName;
@@ -243,11 +244,8 @@ impl<'a> LaneReader<'a> {
                 slices.push(plain(start, end, name, row));
             }
         }
-        slices.sort_by_key(|slice| (slice.start, slice.end));
-        // Steps of two engines may overlap: the later begins where the earlier ends.
-        for at in 1..slices.len() {
-            slices[at].start = slices[at].start.max(slices[at - 1].end).min(slices[at].end);
-        }
+        // Steps of two engines may overlap.
+        in_a_row(&mut slices);
         self.lane(LaneKind::Phases, "steps".to_owned(), window, slices)
     }
 

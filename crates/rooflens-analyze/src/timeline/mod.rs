@@ -100,18 +100,28 @@ pub struct DrawnStep {
     pub index: usize,
     /// Its number, where the trace has one.
     pub number: Option<i64>,
+    /// Which of the steps of its kind it is, 0 upwards: its name where it has no number.
+    #[serde(default)]
+    pub of_kind: usize,
     /// What it does.
     pub kind: PhaseKind,
     /// Position of its name.
     pub name: u32,
-    /// From here on time counts as its own.
+    /// When its first activity begins.
     pub start_ns: i64,
-    /// Until here.
+    /// When its last one ends.
     pub end_ns: i64,
+    /// Devices that were active in it.
+    #[serde(default)]
+    pub devices: usize,
+    /// The gaps before the first activity of each device, which the ledger counts with the step. The first step of a
+    /// recording has none, so that steps are compared without.
+    #[serde(default)]
+    pub before_ns: i64,
     /// Why statistics leave it out.
     pub excluded: Option<String>,
-    /// Its time by line of the ledger, in the order of `Line::ALL`, without lower bounds: they add up to the time
-    /// that the ledger has for the step.
+    /// Its time by line of the ledger, in the order of `Line::ALL`, without lower bounds: with the gap before it they add
+    /// up to the time that the ledger has for the step.
     pub lines: Vec<i64>,
     /// Time of activities, by class.
     pub classes: Vec<i64>,
@@ -122,10 +132,17 @@ pub struct DrawnStep {
 }
 
 impl DrawnStep {
-    /// Its time.
+    /// Its time, from its first activity to the end of its last: what is drawn, and what tables of steps have.
     #[must_use]
     pub fn wall_ns(&self) -> i64 {
-        self.lines.iter().fold(0, |sum, ns| sum.saturating_add(*ns))
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    /// Time on its devices that is no line of its own: other steps overlap it, or nothing tells whose it is.
+    #[must_use]
+    pub fn others_ns(&self) -> i64 {
+        let all = self.wall_ns().saturating_mul(i64::try_from(self.devices).unwrap_or(i64::MAX));
+        self.lines.iter().fold(all, |rest, ns| rest.saturating_sub(*ns)).max(0)
     }
 }
 

@@ -50,6 +50,14 @@ pub(super) fn plain(start: i64, end: i64, what: i32, row: usize) -> Slice {
     Slice { start, end, what, layer: -1, operator: -1, launch: -1, wait: -1, row, count: 1, busy }
 }
 
+/// By start; where two overlap, the later begins where the earlier ends.
+pub(super) fn in_a_row(slices: &mut [Slice]) {
+    slices.sort_by_key(|slice| (slice.start, slice.end));
+    for at in 1..slices.len() {
+        slices[at].start = slices[at].start.max(slices[at - 1].end).min(slices[at].end);
+    }
+}
+
 /// Merges short neighbours until a lane has room for all.
 pub(super) fn merged(
     mut slices: Vec<Slice>,

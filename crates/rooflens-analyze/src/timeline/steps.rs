@@ -16,9 +16,15 @@ use crate::{collectives, interval, recording};
 pub(super) struct StepSums {
     /// Row of `phases`.
     pub row: usize,
+    /// Which of the steps of its kind it is.
+    pub of_kind: usize,
     pub kind: PhaseKind,
     pub start_ns: i64,
     pub end_ns: i64,
+    /// Devices that were active in it.
+    pub devices: usize,
+    /// The gaps before the first activity of each device.
+    pub before_ns: i64,
     pub activities: usize,
     pub is_excluded: bool,
     pub lines: [i64; Line::ALL.len()],
@@ -30,9 +36,12 @@ impl StepSums {
     fn new(tables: &RankTables, row: usize) -> Self {
         StepSums {
             row,
+            of_kind: 0,
             kind: tables.phases.kind[row],
             start_ns: i64::MAX,
             end_ns: i64::MIN,
+            devices: 0,
+            before_ns: 0,
             activities: 0,
             is_excluded: tables.phases.excluded[row].is_some(),
             lines: [0; Line::ALL.len()],
@@ -41,8 +50,9 @@ impl StepSums {
         }
     }
 
+    /// From its first activity to the end of its last.
     pub fn wall_ns(&self) -> i64 {
-        self.lines.iter().fold(0, |sum, ns| sum.saturating_add(*ns))
+        self.end_ns.saturating_sub(self.start_ns)
     }
 
     fn extend(&mut self, (start, end): (i64, i64)) {
@@ -66,6 +76,12 @@ pub(super) fn sums(tables: &RankTables) -> Vec<StepSums> {
     }
     let mut steps: Vec<StepSums> = steps.into_values().filter(|step| step.start_ns < step.end_ns).collect();
     steps.sort_by_key(|step| (step.start_ns, step.row));
+    let mut counts: BTreeMap<PhaseKind, usize> = BTreeMap::new();
+    for step in &mut steps {
+        let count = counts.entry(step.kind).or_default();
+        step.of_kind = *count;
+        *count += 1;
+    }
     steps
 }
 
@@ -85,22 +101,30 @@ fn of_devices(tables: &RankTables, steps: &mut BTreeMap<i32, StepSums>) {
     let unrecorded = interval::merge(recording::waits(tables).unrecorded);
     for (_, rows) in collectives::devices(tables) {
         let charged = ledger::charges(tables, &roles, rows.clone(), |_, _| {});
+        let mut begun: BTreeMap<i32, i64> = BTreeMap::new();
         for (row, ns) in rows.zip(charged) {
-            let Some(step) = step_of(tables, steps, kernels.phase_id[row].get()) else { continue };
+            let Some(phase) = kernels.phase_id[row].get() else { continue };
+            let Some(step) = step_of(tables, steps, Some(phase)) else { continue };
             let class = classes.of(kernels.kernel_id[row]);
             let own = interval::span(kernels.ts_ns[row], kernels.dur_ns[row]);
             let idle = kernels.idle_before_ns[row];
             let gap = (own.0.saturating_sub(idle), own.0);
             let idle = idle - recording::unrecorded_within(&unrecorded, gap);
+            let first = *begun.entry(phase).or_insert_with(|| {
+                step.devices += 1;
+                own.0
+            });
+            // What is before the first activity lies between two steps.
+            let within = idle.min(own.0.saturating_sub(first));
+            step.before_ns = step.before_ns.saturating_add(idle - within);
             step.extend(own);
-            step.extend((own.0.saturating_sub(idle), own.1));
             step.activities += 1;
             step.add(ledger::line_of(roles.at(row), class), ns);
-            step.add(Line::of_gap(kernels.gap_cause[row]), idle);
+            step.add(Line::of_gap(kernels.gap_cause[row]), within);
             *step.classes.entry(class).or_default() += ns;
             if let Some(layer) = kernels.layer[row].get() {
                 let sum = step.layers.entry(layer).or_default();
-                *sum = sum.saturating_add(ns).saturating_add(idle);
+                *sum = sum.saturating_add(ns).saturating_add(within);
             }
         }
     }
@@ -116,6 +140,11 @@ fn of_host(tables: &RankTables, steps: &mut BTreeMap<i32, StepSums>) {
         now = own.1;
         let row = moment.op;
         let Some(step) = step_of(tables, steps, ops.phase_id[row].get()) else { continue };
+        if moment.is_gap && step.activities == 0 {
+            step.before_ns = step.before_ns.saturating_add(moment.ns);
+            continue;
+        }
+        step.devices = 1;
         step.extend(own);
         let class = ledger::of_operator(tables.names.get(ops.name_id[row]));
         step.activities += usize::from(!moment.is_gap);

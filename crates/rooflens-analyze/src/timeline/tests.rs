@@ -42,12 +42,21 @@ fn sums_of_steps_are_those_of_the_ledger() {
         assert!(drawn.is_sound());
         for phase in ledger.phases.iter().filter(|phase| phase.steps > 0) {
             let of = drawn.steps.iter().filter(|step| step.kind.as_str() == phase.phase);
-            let wall: i64 = of.clone().map(DrawnStep::wall_ns).sum();
-            assert_eq!((of.clone().count(), wall), (phase.steps, phase.wall_ns));
+            let before: i64 = of.clone().map(|step| step.before_ns).sum();
+            let lines: i64 = of.clone().flat_map(|step| &step.lines).sum();
+            assert_eq!((of.clone().count(), lines + before), (phase.steps, phase.wall_ns));
+            let wall: i64 = of.clone().map(|step| step.wall_ns() * step.devices as i64).sum();
+            let others: i64 = of.clone().map(DrawnStep::others_ns).sum();
+            assert_eq!(lines + others, wall);
+            let mut left_out = 0;
             for line in &phase.lines {
                 let sum: i64 = of.clone().map(|step| step.lines[line.line as usize]).sum();
-                assert_eq!(sum, line.ns, "{:?}", line.line);
+                match line.line.is_idle() {
+                    true => left_out += line.ns - sum,
+                    false => assert_eq!(sum, line.ns, "{:?}", line.line),
+                }
             }
+            assert_eq!(left_out, before);
         }
     }
 }

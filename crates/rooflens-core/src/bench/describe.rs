@@ -243,7 +243,7 @@ pub fn all(
     let mut described = points.swap_remove(chosen);
     described.document.levels = levels;
     described.document.search = search.map(found);
-    described.facts.levels = facts::level_rows(&described.document.levels);
+    described.facts.levels = described.document.level_rows();
     facts::lead_of_levels(&mut described);
     Some(described)
 }

@@ -9,6 +9,7 @@ use rooflens_load::record::ClientHealth;
 use rooflens_load::scrape::ServerSummary;
 use rooflens_load::why::LatencyFinding;
 use rooflens_load::workload::TokenReconciliation;
+use rooflens_report::bench::LevelRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +86,14 @@ pub struct BenchDocument {
     pub measured: Option<Measured>,
     /// What is null, and why.
     pub not_computed: BTreeMap<String, String>,
+}
+
+impl BenchDocument {
+    /// Its levels, as rows of a table and points of a chart.
+    #[must_use]
+    pub fn level_rows(&self) -> Vec<LevelRow> {
+        super::facts::level_rows(&self.levels)
+    }
 }
 
 /// The server.

@@ -55,6 +55,7 @@ pub const DOCUMENTS: &[DocumentSchema] = &[
         "bench-import",
         "`report/metrics.json` of a result of another client, by `rooflens import`",
     ),
+    DocumentSchema::of::<crate::plot::ChartsDocument>("charts", "`rooflens plot --format json`"),
     DocumentSchema::of::<crate::compare::ComparisonDocument<'_>>(
         "comparison",
         "`rooflens compare --format json`",

@@ -55,7 +55,9 @@ pub fn of(error: &Error) -> Option<Hint> {
         Error::ProfilerFailed { logs, .. } => Some(Hint::words(format!("full output: {}", word(logs)))),
         Error::Export(error) => Some(export(error)),
         Error::EmptyPhase { .. } => words("rooflens analyze shows the phases"),
-        Error::TracesElsewhere { inside, .. } => analyze(inside),
+        Error::TracesElsewhere { inside, .. } => {
+            Some(Hint::words(format!("name that folder instead: {}", word(inside))))
+        }
         Error::UnreadableRun(SchemaError::NotARun { path, .. }) if path.is_file() => Some(Hint::leading(
             "of a trace, write the run directory first:",
             format!("rooflens analyze {} -o RUN", word(path)),
@@ -88,6 +90,9 @@ pub fn of(error: &Error) -> Option<Hint> {
         }
         Error::SameRun { path } => {
             Some(Hint::leading("to write its report again:", format!("rooflens report {}", word(path))))
+        }
+        Error::Unwritable { path, .. } if is_in_no_folder(path) => {
+            path.parent().map(|folder| Hint::command(format!("mkdir -p {}", word(folder))))
         }
         Error::UnwritableTables(_) | Error::Unwritable { .. } => {
             words("rooflens doctor checks whether this folder is writable; df -h . shows the free space")
@@ -189,4 +194,9 @@ fn export(error: &ExportError) -> Hint {
         ExportError::Failed { report, .. } => Hint::command(elsewhere(report)),
         ExportError::Folder { .. } => Hint::words("set TMPDIR=DIR to a folder with free space"),
     }
+}
+
+/// Whether the folder that a file is to be written into does not exist.
+fn is_in_no_folder(path: &Path) -> bool {
+    path.parent().is_some_and(|folder| folder != Path::new("") && !folder.exists())
 }

@@ -26,7 +26,7 @@ pub enum Input {
 }
 
 /// How traces are read.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadOptions {
     /// Traces that were recorded while the replayed graphs were captured: one for all ranks, or one per rank.
     pub captures: Vec<PathBuf>,

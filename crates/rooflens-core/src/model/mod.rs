@@ -26,7 +26,7 @@ use crate::error::Error;
 use crate::project;
 
 /// What is known of what ran, besides the trace.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelRequest {
     /// Model that ran: config.json or its folder; gives the ledger its floor
     pub model: Option<PathBuf>,

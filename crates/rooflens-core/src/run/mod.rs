@@ -39,7 +39,7 @@ pub use self::document::write as write_numbers;
 pub use self::document::{Renewed, RunDocument, RunMetrics, StepFacts, describe, rewrite, rewrite_untraced};
 pub use self::files::predictions::PAGE as ANSWERS;
 pub use self::files::{RunEnvironment, rewrite as rewrite_files, settings};
-pub(crate) use self::job::PLAN;
+pub use self::job::PLAN;
 pub use self::job::RunOutcome;
 pub use self::join::{context, join_floor};
 pub use self::launch::{Planned, PlannedJob, plan};

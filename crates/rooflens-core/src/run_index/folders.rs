@@ -3,6 +3,7 @@
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
+use crate::bench::PROGRESS_FILE;
 use crate::config::folders::OWN_FOLDER;
 use crate::run::PLAN;
 
@@ -14,6 +15,17 @@ const PARTS: &[&str] = &["raw", "tables", "findings", "report"];
 /// Folders in which none is looked for anywhere: large, and never ours.
 const NOT_ENTERED: &[&str] = &["node_modules", "__pycache__"];
 
+/// What tells that a folder is a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunFolderKind {
+    /// It has a row of the table `runs`.
+    Listed,
+    /// Tables, a plan or findings, and no row: the run has not ended, or was interrupted.
+    LeftOver,
+    /// A report or a plan alone: a load test with several levels, or one in progress.
+    Report,
+}
+
 /// A folder that is a run, or what is left of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFolder {
@@ -21,8 +33,17 @@ pub struct RunFolder {
     pub path: PathBuf,
     /// The sweep or load test that it is part of.
     pub sweep: Option<PathBuf>,
-    /// Whether it has a file `tables/runs.parquet`.
-    pub has_row: bool,
+    /// What tells that it is one.
+    pub kind: RunFolderKind,
+}
+
+/// Folders below a folder that are runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FolderScan {
+    /// They, by path.
+    pub folders: Vec<RunFolder>,
+    /// Whether there are more folders than were looked into.
+    pub is_cut: bool,
 }
 
 /// What a folder holds, of what matters.
@@ -89,31 +110,60 @@ fn is_left_over(folder: &Path, entries: &Entries) -> bool {
         || (entries.has("findings") && is_plain_file(&folder.join("report/metrics.json")))
 }
 
+/// Whether a folder has a report or a plan, by which people follow a run in progress.
+fn has_report(folder: &Path, entries: &Entries) -> bool {
+    let files = ["report/metrics.json", PROGRESS_FILE];
+    let is_there = |file: &str| is_plain_folder(&folder.join("report")) && is_plain_file(&folder.join(file));
+    (entries.has(PLAN) && is_plain_file(&folder.join(PLAN)))
+        || (entries.has("report") && files.iter().any(|file| is_there(file)))
+}
+
 /// The run at a folder; nothing where it is none.
 pub fn run_at(folder: &Path) -> Option<RunFolder> {
-    of_entries(folder, &Entries::read(folder), None)
+    of_entries(folder, &Entries::read(folder), None).filter(is_whole)
+}
+
+fn is_whole(found: &RunFolder) -> bool {
+    found.kind != RunFolderKind::Report
 }
 
 fn of_entries(folder: &Path, entries: &Entries, sweep: Option<&Path>) -> Option<RunFolder> {
-    let has_row = entries.has("tables") && has_row(folder);
-    (has_row || is_left_over(folder, entries)).then(|| RunFolder {
-        path: folder.to_owned(),
-        sweep: sweep.map(Path::to_owned),
-        has_row,
-    })
+    let kind = if entries.has("tables") && has_row(folder) {
+        RunFolderKind::Listed
+    } else if is_left_over(folder, entries) {
+        RunFolderKind::LeftOver
+    } else if has_report(folder, entries) {
+        RunFolderKind::Report
+    } else {
+        return None;
+    };
+    Some(RunFolder { path: folder.to_owned(), sweep: sweep.map(Path::to_owned), kind })
 }
 
 /// Every run below a folder, or at it, by path.
 pub fn runs_below(root: &Path) -> Vec<RunFolder> {
+    let mut found = folders_below(root, usize::MAX).folders;
+    found.retain(is_whole);
+    found
+}
+
+/// The same with reports and plans, and with no more folders looked into than `most`.
+pub fn folders_below(root: &Path, most: usize) -> FolderScan {
     let mut found = Vec::new();
+    let mut seen = 0;
     let mut open: Vec<(PathBuf, Option<PathBuf>, usize)> = vec![(root.to_owned(), None, 0)];
     while let Some((folder, sweep, depth)) = open.pop() {
+        seen += 1;
+        if seen > most {
+            return in_order(found, true);
+        }
         let entries = Entries::read(&folder);
         if entries.is_store() {
             continue;
         }
         let run = of_entries(&folder, &entries, sweep.as_deref());
-        let sweep = if run.is_none() && entries.is_sweep() { Some(folder) } else { sweep };
+        let is_run = run.as_ref().is_some_and(is_whole);
+        let sweep = if !is_run && entries.is_sweep() { Some(folder) } else { sweep };
         let is_run = run.is_some();
         found.extend(run);
         if depth < DEPTH {
@@ -122,6 +172,10 @@ pub fn runs_below(root: &Path) -> Vec<RunFolder> {
             open.extend(entered.map(|inner| (inner, sweep.clone(), depth + 1)));
         }
     }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    found
+    in_order(found, false)
+}
+
+fn in_order(mut folders: Vec<RunFolder>, is_cut: bool) -> FolderScan {
+    folders.sort_by(|a, b| a.path.cmp(&b.path));
+    FolderScan { folders, is_cut }
 }

@@ -21,8 +21,9 @@ pub use self::deletion::{DeletedRun, PlannedDeletion, RunsDeletedDocument, plan_
 pub use self::filter::{RunCondition, RunFilter};
 pub(crate) use self::filter::{mixed_columns, no_such_value};
 pub use self::find::{FoundRun, find};
+pub use self::folders::{FolderScan, RunFolder, RunFolderKind, folders_below};
 pub(crate) use self::numbers::KeptNumbers;
-pub use self::scan::{is_run, listed, oldest_first, scan};
+pub use self::scan::{indexed, is_run, listed, oldest_first, scan};
 pub use self::tags::{TagsDocument, is_tag, tag, untag};
 
 /// A run of a folder or of a store, as lists of runs show it.

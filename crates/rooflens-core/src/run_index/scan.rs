@@ -11,7 +11,7 @@ use rooflens_schema::tables::Runs;
 use serde_json::{Map, Value as Json};
 
 use super::IndexedRun;
-use super::folders::{RunFolder, run_at, runs_below};
+use super::folders::{RunFolder, RunFolderKind, run_at, runs_below};
 use super::numbers::KeptNumbers;
 use super::tags;
 use crate::error::{Error, RunsError};
@@ -86,7 +86,7 @@ pub fn is_run(folder: &Path) -> bool {
 
 /// The run at a folder below a canonical root; nothing where it is none.
 pub(super) fn read_one(root: &Path, folder: &Path) -> Option<IndexedRun> {
-    run_at(folder).map(|found| read(root, &found))
+    run_at(folder).map(|found| indexed(root, &found))
 }
 
 /// Reads runs with one thread per core; the order is that of the folders.
@@ -99,7 +99,7 @@ fn read_all(root: &Path, folders: &[RunFolder]) -> Vec<IndexedRun> {
             let at = next.fetch_add(1, Ordering::Relaxed);
             folders.get(at).map(|folder| (at, folder))
         } {
-            done.push((at, read(root, folder)));
+            done.push((at, indexed(root, folder)));
         }
         done
     };
@@ -125,15 +125,17 @@ fn below(root: &Path, path: &Path) -> String {
     if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
 }
 
-fn read(root: &Path, found: &RunFolder) -> IndexedRun {
+/// What a folder below a canonical root tells.
+pub fn indexed(root: &Path, found: &RunFolder) -> IndexedRun {
     let mut problems = Vec::new();
     let mut note = |problem: Result<(), String>| problems.extend(problem.err());
     let folder = RunDir::new(&found.path);
     let (tags, tags_problem) = tags::read(&found.path);
     let mut row = Map::new();
-    note(match found.has_row {
-        true => row_of(&folder).map(|read| row = read),
-        false => Err(UNFINISHED.to_owned()),
+    note(match found.kind {
+        RunFolderKind::Listed => row_of(&folder).map(|read| row = read),
+        RunFolderKind::LeftOver => Err(UNFINISHED.to_owned()),
+        RunFolderKind::Report => Ok(()),
     });
     note(KeptNumbers::read(&folder).map(|numbers| complete(&mut row, numbers)));
     note(tags_problem.map_or(Ok(()), Err));

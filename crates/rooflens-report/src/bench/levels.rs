@@ -81,14 +81,33 @@ pub(super) fn table(levels: &[LevelRow]) -> Option<Table> {
     (levels.len() > 1).then(|| Table::new("levels", FIELDS, levels, usize::MAX))
 }
 
+/// The levels by what was offered, lightest first: past saturation throughput does not grow with the load any more. Where
+/// loads are not of one kind, by throughput.
+#[must_use]
+pub fn by_load(levels: &[LevelRow]) -> Vec<&LevelRow> {
+    let load = |row: &LevelRow| {
+        let (number, unit) = row.offered.split_once(' ')?;
+        Some((number.replace(',', "").parse::<f64>().ok()?, unit.trim_end_matches('s').to_owned()))
+    };
+    let loads: Option<Vec<(f64, String)>> = levels.iter().map(load).collect();
+    let is_one_kind = |loads: &Vec<(f64, String)>| loads.iter().all(|one| one.1 == loads[0].1);
+    let keys: Vec<f64> = match loads.filter(is_one_kind) {
+        Some(loads) => loads.into_iter().map(|one| one.0).collect(),
+        None => levels.iter().map(|row| row.output_tokens_per_s.unwrap_or(f64::INFINITY)).collect(),
+    };
+    let mut order: Vec<(f64, &LevelRow)> = keys.into_iter().zip(levels).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    order.into_iter().map(|(_, row)| row).collect()
+}
+
 /// Latency over throughput; nothing for fewer than two points.
 #[must_use]
 pub fn curve(levels: &[LevelRow]) -> Option<Drawing> {
     let points = |pick: fn(&LevelRow) -> Option<f64>| -> Vec<(f64, Option<f64>)> {
-        let mut points: Vec<(f64, Option<f64>)> =
-            levels.iter().filter_map(|row| Some((row.output_tokens_per_s?, Some(pick(row)?)))).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        points
+        by_load(levels)
+            .into_iter()
+            .filter_map(|row| Some((row.output_tokens_per_s?, Some(pick(row)?))))
+            .collect()
     };
     let series: Vec<LineSeries> = [
         ("TTFT p50", points(|row| row.ttft_ns.map(|pair| pair.0))),

@@ -7,7 +7,7 @@ use crate::block::{Block, Cell, Column, Fact, Field, Grade, Level, Remark, Stack
 use crate::charts::{self, ChartData, ChartInputs};
 use crate::render::Part;
 
-pub use self::levels::{LevelRow, curve};
+pub use self::levels::{LevelRow, by_load, curve};
 pub use self::timelines::{Timeline, TimelineSeries};
 
 /// A load test, for people.
@@ -121,7 +121,7 @@ pub fn screen(facts: &BenchFacts) -> Vec<Part> {
     blocks.extend(rest.iter().cloned().map(Block::Text));
     blocks.push(Block::Text(facts.what.clone()));
     let mut parts = vec![Part { name: "verdict", title: "Load test", blocks }];
-    parts.extend(levels_part(facts));
+    parts.extend(levels_part(&facts.levels));
     parts.extend(measured_parts(facts));
     parts
 }
@@ -153,16 +153,22 @@ pub fn page(facts: &BenchFacts) -> Vec<Part> {
 pub fn html(title: &str, facts: &BenchFacts) -> String {
     let footer = "A dash is a number that was not measured. Latency of an open loop counts from the scheduled \
                   arrival; percentiles are interpolated between ranks (type 7).";
-    let findings = rooflens_analyze::Findings::default();
-    let inputs = ChartInputs { findings: &findings, sampled: None, levels: &facts.levels };
-    let charts: Vec<ChartData> =
-        charts::find("latency").into_iter().filter_map(|source| charts::of(source, &inputs).ok()).collect();
-    crate::render::html::charted(title, &page(facts), &charts, footer)
+    crate::render::html::charted(title, &page(facts), &living(&facts.levels), footer)
 }
 
-fn levels_part(facts: &BenchFacts) -> Option<Part> {
-    let table = levels::table(&facts.levels)?;
-    let drawing = curve(&facts.levels).map(Block::Drawing);
+/// The charts of levels.
+#[must_use]
+pub fn living(levels: &[LevelRow]) -> Vec<ChartData> {
+    let findings = rooflens_analyze::Findings::default();
+    let inputs = ChartInputs { findings: &findings, sampled: None, levels };
+    charts::find("latency").into_iter().filter_map(|source| charts::of(source, &inputs).ok()).collect()
+}
+
+/// The levels, with latency over throughput; nothing for fewer than two.
+#[must_use]
+pub fn levels_part(levels: &[LevelRow]) -> Option<Part> {
+    let table = levels::table(levels)?;
+    let drawing = curve(levels).map(Block::Drawing);
     let blocks = std::iter::once(Block::Table(table)).chain(drawing).collect();
     Some(Part { name: "levels", title: "Levels", blocks })
 }

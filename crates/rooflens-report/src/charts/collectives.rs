@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ChartInputs, ChartKind, ChartSource, finite, named};
+use crate::format;
 
 /// GB/s in B/s.
 const GIGA: f64 = 1e9;
@@ -97,10 +98,21 @@ impl ChartSource for CollectivesChart {
             kind: link.kind.clone(),
             bytes_per_s: link.gb_per_s * GIGA,
         });
-        let subtitle = match &link {
+        let mut subtitle = match &link {
             Some(link) => format!("All links of {} together, one direction, for comparison", link.device),
             None => "Bandwidth of the links is not known".to_owned(),
         };
+        // Without the times of the others, a call holds the waiting for them.
+        if points.iter().any(|point| point.wait_ns.is_none()) {
+            subtitle.push_str("; times include waiting for other ranks");
+        }
+        let left_out =
+            traced.iter().flat_map(|found| &found.collectives).filter(|stat| of_trace(stat).is_none());
+        let (calls, ns) = left_out.fold((0, 0), |(calls, ns), stat| (calls + stat.count, ns + stat.total_ns));
+        if calls > 0 {
+            let calls = format::plural(calls as i64, "call");
+            subtitle.push_str(&format!("; {calls} of unknown size, {}, not shown", format::time(ns as f64)));
+        }
         Ok((subtitle, ChartKind::Collectives(CollectivesPlot { link, points })))
     }
 }

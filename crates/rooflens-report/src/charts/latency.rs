@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ChartInputs, ChartKind, ChartSource, finite, named};
-use crate::bench::LevelRow;
+use crate::bench::{LevelRow, by_load};
 use crate::block::Block;
 
 /// Latency over throughput.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyPlot {
-    /// The levels, by throughput.
+    /// The levels, by their load.
     pub levels: Vec<LatencyPoint>,
 }
 
@@ -74,8 +74,7 @@ impl ChartSource for LatencyChart {
         matches!(block, Block::Drawing(_))
     }
     fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
-        let mut levels: Vec<LatencyPoint> = inputs.levels.iter().filter_map(level).collect();
-        levels.sort_by(|a, b| a.output_tokens_per_s.total_cmp(&b.output_tokens_per_s));
+        let levels: Vec<LatencyPoint> = by_load(inputs.levels).into_iter().filter_map(level).collect();
         match levels.len() {
             0 => Err("the input is not a load test: rooflens bench makes one".to_owned()),
             1 => Err("the load test has one level only: --concurrency 1,2,4,8 measures several".to_owned()),

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ChartInputs, ChartKind, ChartSource};
 use crate::block::Block;
+use crate::format;
 
 /// Lost time by layer and class of kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +27,8 @@ pub struct PhaseHeat {
     pub phase: Cow<'static, str>,
     /// Its steps.
     pub steps: usize,
+    /// Share of the phase's kernel time that the cells hold, 0 to 1.
+    pub covered: f64,
     /// The layers, in order.
     pub layers: Vec<i32>,
     /// The classes, most time first.
@@ -45,6 +48,15 @@ pub struct HeatCell {
     pub ns: i64,
     /// Their lower bound; null where it is not known.
     pub floor_ns: Option<i64>,
+}
+
+impl PhaseHeat {
+    /// What the cells are sums of, in words.
+    #[must_use]
+    pub fn about(&self) -> String {
+        let steps = if self.steps > 1 { format!("sum over {} steps, ", self.steps) } else { String::new() };
+        format!("{steps}{} of the kernel time is in a layer", format::share(self.covered))
+    }
 }
 
 impl HeatCell {
@@ -73,7 +85,11 @@ impl ChartSource for LayersChart {
     fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
         let none = || "the input has no time ledger: it needs device activity or operators".to_owned();
         let ledger = inputs.findings.get::<Ledger>().ok_or_else(none)?;
-        let phases: Vec<PhaseHeat> = ledger.phases.iter().filter_map(phase).collect();
+        let mut phases: Vec<PhaseHeat> = ledger.phases.iter().filter_map(phase).collect();
+        // Outside of steps is work of a step that was not recorded from its beginning: which layers it is of is a guess.
+        if phases.iter().any(|phase| phase.steps > 0) {
+            phases.retain(|phase| phase.steps > 0);
+        }
         if phases.is_empty() {
             return Err(
                 "no layers are known: no module names them, and no pattern of kernels repeats".to_owned()
@@ -107,9 +123,13 @@ fn phase(phase: &PhaseLedger) -> Option<PhaseHeat> {
         ns: cell.ns,
         floor_ns: cell.floor_ns,
     };
+    let all: i64 = phase.classes.iter().map(|class| class.ns).sum();
+    let held: i64 = phase.layer_classes.iter().map(|cell| cell.ns).sum();
     (!layers.is_empty()).then(|| PhaseHeat {
         phase: phase.phase.clone(),
         steps: phase.steps,
+        // Cells count time in which kernels overlap for each of them.
+        covered: (held as f64 / all.max(1) as f64).min(1.0),
         layers,
         classes: classes.into_iter().map(|class| class.0.into()).collect(),
         cells: phase.layer_classes.iter().map(cell).collect(),

@@ -2,7 +2,7 @@
 //!
 //! A chart reads the findings, or what a run or a load test has besides, and answers with [`ChartData`] or with the
 //! reason why there is nothing to draw. The same data become a living chart on a page, a figure ([`ChartData::svg`])
-//! and a specification for other programs. To add one: a file here, a `mod` line, an entry in [`ALL`] and a variant of
+//! and a specification for other programs ([`ChartData::vega_lite`]). To add one: a file here, a `mod` line, an entry in [`ALL`] and a variant of
 //! [`ChartKind`].
 
 mod collectives;
@@ -14,6 +14,7 @@ mod memory;
 mod roofline;
 mod steps;
 mod still;
+mod vega;
 
 pub use collectives::{CollectivePoint, CollectivesPlot, LinkRate};
 pub use counters::{CounterLevel, CountersPlot, SubjectCounters, ThrottleStretch};
@@ -190,7 +191,7 @@ mod tests {
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
-            .filter(|name| name != "mod" && name != "still")
+            .filter(|name| !["mod", "still", "vega"].contains(&name.as_str()))
             .collect();
         let mut names: Vec<String> = ALL.iter().map(|chart| chart.name().to_owned()).collect();
         files.sort();

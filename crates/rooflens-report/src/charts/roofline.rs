@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use rooflens_analyze::analyses::{LayerClass, Ledger, PhaseLedger, ShapeKernelRate, ShapeRate, ShapeRates};
+use rooflens_analyze::analyses::{
+    LayerClass, Ledger, PhaseLedger, RooflineRate, ShapeKernelRate, ShapeRate, ShapeRates,
+};
 use rooflens_analyze::ledger::{Achieved, KernelTime, OperatorTime};
 use rooflens_cost::hardware::Catalog;
 use rooflens_cost::precision::Dtype;
@@ -139,8 +141,12 @@ impl ChartSource for RooflineSource {
                 of_shapes(rates)
             }
         };
-        let all = plot.points.len();
         let mut plot = plot;
+        // What is shown first is what is counted.
+        let grains = [(PointGrain::Operator, "operators"), (PointGrain::Kernel, "kernels")];
+        let count = |points: &[RooflinePoint], grain| points.iter().filter(|one| one.grain == grain).count();
+        let first = grains.into_iter().find(|(grain, _)| count(&plot.points, *grain) > 0);
+        let all = first.map_or(0, |(grain, _)| count(&plot.points, grain));
         plot.points.retain(RooflinePoint::is_drawn);
         if plot.points.is_empty() {
             return Err("no kernel has both FLOPs and bytes that are known".to_owned());
@@ -153,8 +159,12 @@ impl ChartSource for RooflineSource {
             .device
             .as_ref()
             .map_or(", peaks of the device not known".to_owned(), |device| format!(" on {device}"));
-        let left_out = (all > plot.points.len()).then(|| {
-            format!("; {} without FLOPs not shown", format::count((all - plot.points.len()) as i64))
+        let left_out = first.and_then(|(grain, words)| {
+            let shown = count(&plot.points, grain);
+            (all > shown).then(|| {
+                let (shown, all) = (format::count(shown as i64), format::count(all as i64));
+                format!("; {shown} of {all} {words}: the FLOPs of the others are zero or not known")
+            })
         });
         Ok((format!("{work}{device}{}", left_out.unwrap_or_default()), ChartKind::Roofline(plot)))
     }
@@ -242,34 +252,29 @@ fn of_shapes(rates: &ShapeRates) -> RooflinePlot {
     let all = rates.shapes.iter().map(|row| &row.rate).chain(rates.kernels.iter().map(|row| &row.rate));
     let used: Vec<f64> = all.clone().filter_map(|rate| rate.peak_flops_per_s).collect();
     plot.bytes_per_s = all.clone().find_map(|rate| rate.peak_bytes_per_s);
-    let shape = |row: &ShapeRate| RooflinePoint {
-        grain: PointGrain::Operator,
-        name: named(&format!("{} {}", row.operator, row.sizes)),
+    let of = |grain, name: &str, class: Cow<'static, str>, count, ns, rate: &RooflineRate| RooflinePoint {
+        grain,
+        name: named(name),
         full_name: None,
-        class: row.format.clone().unwrap_or("dtype not known".into()),
+        class,
         layer: None,
         phase: None,
-        count: Some(row.count),
-        ns: row.ns,
-        floor_ns: row.rate.floor_ns,
+        count: Some(count),
+        ns,
+        floor_ns: rate.floor_ns,
         // An upper bound of FLOPs has no rate: it has no place here either.
-        flops: row.rate.flops.filter(|_| row.rate.flops_per_s.is_some()).unwrap_or_default(),
-        bytes: row.rate.bytes.unwrap_or_default(),
-        limit: row.rate.limit.clone(),
+        flops: rate.flops.filter(|_| rate.flops_per_s.is_some()).unwrap_or_default(),
+        bytes: rate.bytes.unwrap_or_default(),
+        limit: rate.limit.clone(),
+    };
+    let shape = |row: &ShapeRate| {
+        let class = row.format.clone().unwrap_or("dtype not known".into());
+        let name = format!("{} {}", row.operator, row.sizes);
+        of(PointGrain::Operator, &name, class, row.count, row.ns, &row.rate)
     };
     let kernel = |row: &ShapeKernelRate| RooflinePoint {
-        grain: PointGrain::Kernel,
-        name: named(&row.short_name),
         full_name: Some(full_name(&row.name)),
-        class: "kernel".into(),
-        layer: None,
-        phase: None,
-        count: Some(row.count),
-        ns: row.ns,
-        floor_ns: row.rate.floor_ns,
-        flops: row.rate.flops.filter(|_| row.rate.flops_per_s.is_some()).unwrap_or_default(),
-        bytes: row.rate.bytes.unwrap_or_default(),
-        limit: row.rate.limit.clone(),
+        ..of(PointGrain::Kernel, &row.short_name, "kernel".into(), row.count, row.ns, &row.rate)
     };
     plot.points = rates.shapes.iter().take(POINTS).map(shape).collect();
     plot.points.extend(rates.kernels.iter().take(POINTS).map(kernel));

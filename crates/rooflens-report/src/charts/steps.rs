@@ -49,7 +49,7 @@ pub struct StepGroup {
 pub struct StepPoint {
     /// Its rank; null where it is not known.
     pub rank: Option<i32>,
-    /// Its number among the steps of its group on its rank, from 0 in order of start.
+    /// The number that the trace gives it, else its place among the steps of its group on its rank, from 0.
     pub number: usize,
     /// Its start since the run's clock base; null where it is not known.
     pub ts_ns: Option<i64>,
@@ -80,7 +80,20 @@ impl ChartSource for StepsChart {
         if groups.is_empty() {
             return Err(format!("no group of steps has {LEAST} steps or more"));
         }
-        Ok((String::new(), ChartKind::Steps(StepsPlot { groups })))
+        let subtitle = match &groups[0] {
+            group if group.flawed == 0 => String::new(),
+            group if group.flawed >= group.count => "Every step is affected by the recording".to_owned(),
+            group => format!(
+                "{} of {} steps are affected by the recording and left out",
+                group.flawed, group.count
+            ),
+        };
+        let subtitle = match groups[0].timeline.as_ref() {
+            "device" if subtitle.is_empty() => "First to last activity on the device".to_owned(),
+            "device" => format!("First to last activity on the device. {subtitle}"),
+            _ => subtitle,
+        };
+        Ok((subtitle, ChartKind::Steps(StepsPlot { groups })))
     }
 }
 

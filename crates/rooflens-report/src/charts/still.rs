@@ -4,26 +4,33 @@ use std::collections::BTreeMap;
 
 use super::{
     ChartData, ChartKind, CollectivesPlot, CountersPlot, HeatPlot, LatencyPlot, LedgerPlot, MemoryPlot,
-    PointGrain, RooflinePlot, StepsPlot,
+    PhaseBar, PointGrain, RooflinePlot, StepsPlot,
 };
 use crate::figure::{
-    Axis, Bar, BarChart, FigureUnit, HeatMap, LineChart, LineSeries, ReferenceLine, RooflineChart,
-    RooflineDevice, RooflineOperator,
+    Axis, Bar, BarChart, FigurePaper, FigureUnit, HeatMap, LineChart, LineSeries, ReferenceLine,
+    RooflineChart, RooflineDevice, RooflineOperator,
 };
+use crate::format;
 
 impl ChartData {
-    /// The chart as one SVG file.
+    /// The chart as one SVG file, for a page.
     #[must_use]
     pub fn svg(&self) -> String {
+        self.svg_on(FigurePaper::default())
+    }
+
+    /// The chart as one SVG file.
+    #[must_use]
+    pub fn svg_on(&self, paper: FigurePaper) -> String {
         match &self.kind {
-            ChartKind::Roofline(plot) => self.roofline(plot),
-            ChartKind::Ledger(plot) => self.ledger(plot),
-            ChartKind::Steps(plot) => self.steps(plot),
-            ChartKind::Layers(plot) => self.layers(plot),
-            ChartKind::Counters(plot) => self.counters(plot),
-            ChartKind::Memory(plot) => self.memory(plot),
-            ChartKind::Latency(plot) => self.latency(plot),
-            ChartKind::Collectives(plot) => self.collectives(plot),
+            ChartKind::Roofline(plot) => self.roofline(plot, paper),
+            ChartKind::Ledger(plot) => self.ledger(plot, paper),
+            ChartKind::Steps(plot) => self.steps(plot, paper),
+            ChartKind::Layers(plot) => self.layers(plot, paper),
+            ChartKind::Counters(plot) => self.counters(plot, paper),
+            ChartKind::Memory(plot) => self.memory(plot, paper),
+            ChartKind::Latency(plot) => self.latency(plot, paper),
+            ChartKind::Collectives(plot) => self.collectives(plot, paper),
         }
     }
 
@@ -38,7 +45,7 @@ impl ChartData {
         }
     }
 
-    fn roofline(&self, plot: &RooflinePlot) -> String {
+    fn roofline(&self, plot: &RooflinePlot, paper: FigurePaper) -> String {
         let of_grain = |grain| plot.points.iter().filter(move |point| point.grain == grain);
         let grain = [PointGrain::Operator, PointGrain::Kernel, PointGrain::Layer]
             .into_iter()
@@ -65,44 +72,50 @@ impl ChartData {
             weight: "share of time".to_owned(),
             normalised: false,
         }
-        .svg()
+        .svg_on(paper)
     }
 
-    fn ledger(&self, plot: &LedgerPlot) -> String {
+    fn ledger(&self, plot: &LedgerPlot, paper: FigurePaper) -> String {
+        // As shares: phases differ by orders of magnitude.
+        let bar = |phase: &PhaseBar| {
+            let shares = phase.ns.iter().map(|ns| *ns as f64 / phase.wall_ns as f64);
+            Bar { end: format::time(phase.wall_ns as f64), ..Bar::new(phase.phase.clone(), shares) }
+        };
         BarChart {
             title: self.title.to_string(),
             subtitle: self.subtitle.clone(),
-            label: "time".to_owned(),
-            unit: FigureUnit::Time,
+            label: "share of the phase's time".to_owned(),
+            unit: FigureUnit::Share,
             parts: plot.lines.iter().map(|line| line.title.to_string()).collect(),
-            bars: plot
-                .phases
-                .iter()
-                .map(|phase| Bar::new(phase.phase.clone(), phase.ns.iter().map(|ns| *ns as f64)))
-                .collect(),
+            tones: plot.lines.iter().map(|line| line.tone).collect(),
+            bars: plot.phases.iter().map(bar).collect(),
         }
-        .svg()
+        .svg_on(paper)
     }
 
-    fn steps(&self, plot: &StepsPlot) -> String {
-        let series = plot.groups.iter().map(|group| {
-            let points = group.points.iter().enumerate();
-            LineSeries::new(
-                group.name.clone(),
-                points.map(|(index, point)| (index as f64, Some(point.ns as f64))),
-            )
+    fn steps(&self, plot: &StepsPlot, paper: FigurePaper) -> String {
+        // The group with the most time, as a page shows it first: others have durations of another kind.
+        let mut of_ranks: BTreeMap<Option<i32>, Vec<(f64, Option<f64>)>> = BTreeMap::new();
+        for point in plot.groups.iter().take(1).flat_map(|group| &group.points) {
+            of_ranks.entry(point.rank).or_default().push((point.number as f64, Some(point.ns as f64)));
+        }
+        let name = plot.groups.first().map(|group| group.name.clone()).unwrap_or_default();
+        let has_ranks = of_ranks.len() > 1;
+        let series = of_ranks.into_iter().map(|(rank, points)| {
+            let name = rank.filter(|_| has_ranks).map_or_else(|| name.clone(), |rank| format!("rank {rank}"));
+            LineSeries::new(name, points)
         });
-        let x = Axis::linear("steps in order of start", FigureUnit::Number);
+        let x = Axis::linear("step", FigureUnit::Number);
         let mut chart = self.lines(x, Axis::linear("duration", FigureUnit::Time), series.collect());
-        if let [group] = plot.groups.as_slice() {
+        if let Some(group) = plot.groups.first() {
             let rule = |(name, ns): (&str, Option<i64>)| Some(ReferenceLine::new(ns? as f64, name));
             chart.y_rules =
                 [("p50", group.p50_ns), ("p99", group.p99_ns)].into_iter().filter_map(rule).collect();
         }
-        chart.svg()
+        chart.svg_on(paper)
     }
 
-    fn layers(&self, plot: &HeatPlot) -> String {
+    fn layers(&self, plot: &HeatPlot, paper: FigurePaper) -> String {
         let Some(phase) = plot.phases.first() else { return String::new() };
         let mut cells: BTreeMap<(usize, usize), f64> = BTreeMap::new();
         for cell in &phase.cells {
@@ -114,7 +127,7 @@ impl ChartData {
         }
         HeatMap {
             title: self.title.to_string(),
-            subtitle: format!("{}; {}", phase.phase.replace('_', " "), self.subtitle),
+            subtitle: format!("{}; {}: {}", self.subtitle, phase.phase.replace('_', " "), phase.about()),
             label: "layer".to_owned(),
             value: if plot.has_floor { "lost time" } else { "time" }.to_owned(),
             unit: FigureUnit::Time,
@@ -122,11 +135,11 @@ impl ChartData {
             rows: phase.classes.iter().map(|class| class.replace('_', " ")).collect(),
             cells,
         }
-        .svg()
+        .svg_on(paper)
     }
 
     /// One level fits a figure: the first of each subject, which is power or processor use.
-    fn counters(&self, plot: &CountersPlot) -> String {
+    fn counters(&self, plot: &CountersPlot, paper: FigurePaper) -> String {
         let column = plot.subjects.first().and_then(|subject| subject.levels.first());
         let Some(first) = column else { return String::new() };
         let series = plot.subjects.iter().filter_map(|subject| {
@@ -142,10 +155,10 @@ impl ChartData {
             _ => FigureUnit::Number,
         };
         let x = Axis::linear("time", FigureUnit::Time);
-        self.lines(x, Axis::linear(first.title.clone(), unit), series.collect()).svg()
+        self.lines(x, Axis::linear(first.title.clone(), unit), series.collect()).svg_on(paper)
     }
 
-    fn memory(&self, plot: &MemoryPlot) -> String {
+    fn memory(&self, plot: &MemoryPlot, paper: FigurePaper) -> String {
         let first = plot.devices.iter().filter_map(|device| device.points.first()).map(|point| point.0).min();
         let first = first.unwrap_or_default();
         let series = plot.devices.iter().map(|device| {
@@ -157,18 +170,18 @@ impl ChartData {
             LineSeries::new(device.name(), points)
         });
         let x = Axis::linear("time", FigureUnit::Time);
-        self.lines(x, Axis::linear("allocated", FigureUnit::Bytes), series.collect()).svg()
+        self.lines(x, Axis::linear("allocated", FigureUnit::Bytes), series.collect()).svg_on(paper)
     }
 
-    fn latency(&self, plot: &LatencyPlot) -> String {
+    fn latency(&self, plot: &LatencyPlot, paper: FigurePaper) -> String {
         let series = plot.lines().into_iter().map(|(name, points)| {
             LineSeries::new(name, points.into_iter().map(|(rate, ns)| (rate, Some(ns))))
         });
         let x = Axis::linear("output tokens per second", FigureUnit::Number);
-        self.lines(x, Axis::log10("latency", FigureUnit::Time), series.collect()).svg()
+        self.lines(x, Axis::log10("latency", FigureUnit::Time), series.collect()).svg_on(paper)
     }
 
-    fn collectives(&self, plot: &CollectivesPlot) -> String {
+    fn collectives(&self, plot: &CollectivesPlot, paper: FigurePaper) -> String {
         let mut by_name: BTreeMap<String, Vec<(f64, Option<f64>)>> = BTreeMap::new();
         for point in &plot.points {
             let line = by_name.entry(point.line()).or_default();
@@ -182,6 +195,6 @@ impl ChartData {
             ReferenceLine::new(link.bytes_per_s, format!("links of {}", link.device))
         };
         chart.y_rules = plot.link.iter().map(rule).collect();
-        chart.svg()
+        chart.svg_on(paper)
     }
 }

@@ -130,5 +130,6 @@ fn by_class(
         unit: FigureUnit::Si(unit),
         parts: named.iter().map(|(name, _)| (*name).to_owned()).chain(others).collect(),
         bars: document.phases.iter().map(bar).collect(),
+        ..BarChart::default()
     }
 }

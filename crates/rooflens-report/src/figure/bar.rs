@@ -1,10 +1,12 @@
 //! Wholes and their parts.
 
+use crate::block::Tone;
 use crate::figure::axis::{Axis, Refusal, Refused, Scale};
+use crate::figure::paper::FigurePaper;
 use crate::figure::place::Area;
 use crate::figure::ruler::{Ends, Ruler};
 use crate::figure::sheet::{Sheet, Sign, number_of};
-use crate::figure::svg::{self, LABEL, MARGIN, WIDTH};
+use crate::figure::svg::{self, LABEL, MARGIN};
 use crate::figure::unit::FigureUnit;
 use crate::format;
 
@@ -30,12 +32,14 @@ pub struct Bar {
     pub label: String,
     /// The length of each part, in the order of the parts' names; `None` where it is not known.
     pub values: Vec<Option<f64>>,
+    /// What stands at its end; its length where this is empty.
+    pub end: String,
 }
 
 impl Bar {
     /// A bar whose parts are all known.
     pub fn new(label: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
-        Bar { label: label.into(), values: values.into_iter().map(Some).collect() }
+        Bar { label: label.into(), values: values.into_iter().map(Some).collect(), end: String::new() }
     }
 }
 
@@ -54,6 +58,8 @@ pub struct BarChart {
     pub unit: FigureUnit,
     /// What the parts are, in order.
     pub parts: Vec<String>,
+    /// What they stand for, in the same order, where their colours say it; else colours go by place.
+    pub tones: Vec<Tone>,
     /// The bars, from the top.
     pub bars: Vec<Bar>,
 }
@@ -67,10 +73,15 @@ struct Drawn<'a> {
     total: f64,
     /// Whether every part is known.
     whole: bool,
+    /// What stands at its end; its length where this is empty.
+    said: &'a str,
 }
 
 impl Drawn<'_> {
     fn end(&self, unit: FigureUnit) -> String {
+        if !self.said.is_empty() {
+            return svg::kept(self.said);
+        }
         match (self.parts.is_empty(), self.whole) {
             (true, _) => format::MISSING.to_owned(),
             (false, true) => unit.label(self.total),
@@ -80,17 +91,22 @@ impl Drawn<'_> {
 }
 
 impl BarChart {
-    /// The figure as SVG text.
+    /// The figure as SVG text, for a page.
     pub fn svg(&self) -> String {
+        self.svg_on(FigurePaper::default())
+    }
+
+    /// The figure as SVG text.
+    pub fn svg_on(&self, paper: FigurePaper) -> String {
         let mut refused = Refused::default();
         let bars: Vec<Drawn<'_>> =
             self.bars.iter().take(MOST).map(|bar| self.drawn(bar, &mut refused)).collect();
         let mut left_out = refused.remarks("below zero");
         left_out.extend(number_of(self.bars.len() - bars.len(), "bar", "bars"));
-        let mut sheet = Sheet::new(&self.title, &self.subtitle);
+        let mut sheet = Sheet::new(paper, &self.title, &self.subtitle);
         sheet.legend(&self.legend());
         sheet.y += 8.0;
-        let (plot, ruler) = self.frame(&bars, sheet.y);
+        let (plot, ruler) = self.frame(&bars, paper, sheet.y);
         sheet.axes(plot, (&ruler, &self.label), None);
         for (row, bar) in bars.iter().enumerate() {
             let top = plot.top + 6.0 + row as f64 * ROW;
@@ -115,21 +131,27 @@ impl BarChart {
             }
         }
         let whole = parts.len() == bar.values.len();
-        Drawn { label: &bar.label, total: parts.iter().map(|part| part.1).sum(), parts, whole }
+        Drawn {
+            label: &bar.label,
+            total: parts.iter().map(|part| part.1).sum(),
+            parts,
+            whole,
+            said: &bar.end,
+        }
     }
 
     fn legend(&self) -> Vec<(Sign, String)> {
-        let entry = |(index, name): (usize, &String)| (Sign::Square(class(index)), name.clone());
+        let entry = |(index, name): (usize, &String)| (Sign::Square(self.class(index)), name.clone());
         self.parts.iter().enumerate().filter(|(_, name)| !name.trim().is_empty()).map(entry).collect()
     }
 
-    fn frame(&self, bars: &[Drawn<'_>], top: f64) -> (Area, Ruler) {
+    fn frame(&self, bars: &[Drawn<'_>], paper: FigurePaper, top: f64) -> (Area, Ruler) {
         let widest = |words: &dyn Fn(&Drawn<'_>) -> String, size: f64| {
             bars.iter().map(|bar| svg::width(&words(bar), size)).fold(0.0, f64::max)
         };
-        let names = widest(&|bar| svg::fitted(bar.label, LABEL, NAME), LABEL);
+        let names = widest(&|bar| svg::fitted(bar.label, LABEL, paper.name(NAME)), LABEL);
         let ends = widest(&|bar| bar.end(self.unit), BOLD);
-        let (left, right) = (MARGIN + names + 10.0, WIDTH - MARGIN - ends - 8.0);
+        let (left, right) = (MARGIN + names + 10.0, paper.width() - MARGIN - ends - 8.0);
         let bottom = top + (bars.len() as f64 * ROW).max(ROW * 2.0);
         let longest = bars.iter().map(|bar| bar.total).fold(0.0, f64::max);
         let span = (0.0, if longest > 0.0 { longest } else { 1.0 });
@@ -139,7 +161,11 @@ impl BarChart {
 
     fn bar(&self, sheet: &mut Sheet, bar: &Drawn<'_>, ruler: &Ruler, (left, top): svg::Point) {
         let baseline = top + BAR / 2.0 + 4.0;
-        sheet.svg.text("strong e", (left - 10.0, baseline), &svg::fitted(bar.label, LABEL, NAME));
+        sheet.svg.text(
+            "strong e",
+            (left - 10.0, baseline),
+            &svg::fitted(bar.label, LABEL, sheet.paper.name(NAME)),
+        );
         let mut sum = 0.0;
         for (index, value) in &bar.parts {
             let (from, to) = (ruler.at(sum), ruler.at(sum + value));
@@ -149,13 +175,26 @@ impl BarChart {
             }
             let words = self.unit.label(*value);
             let tip = format!("{}: {words}", self.part(*index));
-            sheet.svg.rect(&format!("part {}", class(*index)), (from, top), (to - from, BAR), &tip);
+            sheet.svg.rect(&format!("part {}", self.class(*index)), (from, top), (to - from, BAR), &tip);
             if svg::width(&words, VALUE) + 12.0 <= to - from {
-                let on = if svg::round(*index) > 0 { "onpale".to_owned() } else { format!("on{index}") };
+                let on = match self.tones.get(*index) {
+                    Some(tone) => format!("over-{}", tone.as_str()),
+                    None if svg::round(*index) > 0 => "onpale".to_owned(),
+                    None => format!("on{index}"),
+                };
                 sheet.svg.text(&format!("on m {on}"), ((from + to) / 2.0, baseline), &words);
             }
         }
         sheet.svg.text("own ink", (ruler.at(sum) + 7.0, baseline), &bar.end(self.unit));
+    }
+
+    /// The colour of a part, and how pale it is where colours come again.
+    fn class(&self, index: usize) -> String {
+        match (self.tones.get(index), svg::round(index)) {
+            (Some(tone), _) => format!("tone-{}", tone.as_str()),
+            (None, 0) => svg::colour(index),
+            (None, round) => format!("{} pale{round}", svg::colour(index)),
+        }
     }
 
     fn part(&self, index: usize) -> String {
@@ -179,13 +218,5 @@ impl BarChart {
         }
         let more = bars.len().saturating_sub(TOLD);
         words + &number_of(more, "more bar.", "more bars.").map_or(String::new(), |more| format!(" {more}"))
-    }
-}
-
-/// Colour, and how pale it is where the colours come again.
-fn class(index: usize) -> String {
-    match svg::round(index) {
-        0 => svg::colour(index),
-        round => format!("{} pale{round}", svg::colour(index)),
     }
 }

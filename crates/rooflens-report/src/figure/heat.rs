@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::figure::paper::FigurePaper;
 use crate::figure::place::Area;
 use crate::figure::sheet::{Sheet, number_of};
-use crate::figure::svg::{self, LABEL, MARGIN, SMALL, WIDTH};
+use crate::figure::svg::{self, LABEL, MARGIN, SMALL};
 use crate::figure::unit::FigureUnit;
 
 /// Height of a row.
@@ -46,8 +47,13 @@ pub struct HeatMap {
 }
 
 impl HeatMap {
-    /// The figure as SVG text.
+    /// The figure as SVG text, for a page.
     pub fn svg(&self) -> String {
+        self.svg_on(FigurePaper::default())
+    }
+
+    /// The figure as SVG text.
+    pub fn svg_on(&self, paper: FigurePaper) -> String {
         let (rows, columns) = (self.rows.len().min(MOST.0), self.columns.len().min(MOST.1));
         let mut left_out: Vec<String> =
             number_of(self.rows.len() - rows, "row", "rows").into_iter().collect();
@@ -59,14 +65,14 @@ impl HeatMap {
             .filter(|((column, row), value)| *column < columns && *row < rows && value.is_finite())
             .collect();
         let most = drawn.iter().map(|cell| cell.1).fold(0.0, f64::max);
-        let mut sheet = Sheet::new(&self.title, &self.subtitle);
+        let mut sheet = Sheet::new(paper, &self.title, &self.subtitle);
         self.scale(&mut sheet, most);
         let plot = self.frame(&sheet, rows, columns);
         let wide = (plot.right - plot.left) / columns.max(1) as f64;
         for row in 0..rows {
             let y = plot.top + row as f64 * ROW;
             sheet.svg.rect("gap", (plot.left, y), (plot.right - plot.left, ROW - 1.0), "");
-            let name = svg::fitted(&self.rows[row], LABEL, NAME);
+            let name = svg::fitted(&self.rows[row], LABEL, paper.name(NAME));
             sheet.svg.text("strong e", (plot.left - 8.0, y + ROW / 2.0 + 4.0), &name);
         }
         for ((column, row), value) in &drawn {
@@ -89,10 +95,11 @@ impl HeatMap {
     }
 
     fn frame(&self, sheet: &Sheet, rows: usize, columns: usize) -> Area {
-        let fitted = |name: &String| svg::width(&svg::fitted(name, LABEL, NAME), LABEL * 1.05);
+        let fitted =
+            |name: &String| svg::width(&svg::fitted(name, LABEL, sheet.paper.name(NAME)), LABEL * 1.05);
         let names = self.rows.iter().take(rows).map(fitted).fold(0.0, f64::max);
         let left = MARGIN + names + 10.0;
-        let right = (WIDTH - MARGIN).min(left + columns as f64 * WIDEST).max(left + WIDEST);
+        let right = (sheet.width() - MARGIN).min(left + columns as f64 * WIDEST).max(left + WIDEST);
         let top = sheet.y + 8.0;
         Area { left, top, right, bottom: top + rows.max(2) as f64 * ROW }
     }

@@ -1,11 +1,10 @@
 //! What all figures share: heading, legend, axes, notes, from top to bottom.
 
+use crate::figure::paper::FigurePaper;
 use crate::figure::place::Area;
 use crate::figure::ruler::Ruler;
-use crate::figure::svg::{self, LABEL, MARGIN, SMALL, Svg, TITLE, WIDTH};
+use crate::figure::svg::{self, LABEL, MARGIN, SMALL, Svg, TITLE};
 
-/// Width of a line of words.
-pub const INNER: f64 = WIDTH - 2.0 * MARGIN;
 /// Rows of a legend.
 const ROWS: usize = 4;
 /// Height of a row of the legend.
@@ -48,22 +47,34 @@ pub struct Sheet {
     pub svg: Svg,
     /// All above is taken.
     pub y: f64,
+    /// What it is drawn on.
+    pub paper: FigurePaper,
 }
 
 impl Sheet {
     /// A sheet with its heading.
-    pub fn new(title: &str, subtitle: &str) -> Self {
-        let mut sheet = Sheet { svg: Svg::default(), y: MARGIN - 6.0 };
-        for line in svg::wrapped(title, TITLE * 1.05, INNER, 2) {
+    pub fn new(paper: FigurePaper, title: &str, subtitle: &str) -> Self {
+        let mut sheet = Sheet { svg: Svg::default(), y: MARGIN - 6.0, paper };
+        for line in svg::wrapped(title, TITLE * 1.05, sheet.inner(), 2) {
             sheet.y += 21.0;
             sheet.svg.text("title", (MARGIN, sheet.y - 5.0), &line);
         }
-        for line in svg::wrapped(subtitle, 12.5, INNER, 2) {
+        for line in svg::wrapped(subtitle, 12.5, sheet.inner(), 2) {
             sheet.y += 17.0;
             sheet.svg.text("sub", (MARGIN, sheet.y - 4.0), &line);
         }
         sheet.y += 6.0;
         sheet
+    }
+
+    /// Pixels from the left edge to the right.
+    pub fn width(&self) -> f64 {
+        self.paper.width()
+    }
+
+    /// Width of a line of words.
+    fn inner(&self) -> f64 {
+        self.width() - 2.0 * MARGIN
     }
 
     /// Signs and names in rows; what does not fit is counted. Returns how many are shown.
@@ -78,9 +89,9 @@ impl Sheet {
             let more = format!("and {} more", entries.len() - index);
             let reserve =
                 if index + 1 < entries.len() { GAP + svg::width("and 999 more", LABEL) } else { 0.0 };
-            if row + 1 < ROWS && x + wide > WIDTH - MARGIN {
+            if row + 1 < ROWS && x + wide > self.width() - MARGIN {
                 (x, row) = (MARGIN, row + 1);
-            } else if row + 1 == ROWS && x + wide + reserve > WIDTH - MARGIN {
+            } else if row + 1 == ROWS && x + wide + reserve > self.width() - MARGIN {
                 self.svg.text("name", (x, self.row(row)), &more);
                 break;
             }
@@ -91,6 +102,23 @@ impl Sheet {
             shown = index + 1;
         }
         self.y = self.row(row) + 8.0;
+        shown
+    }
+
+    /// How many numbered names a legend has room for.
+    pub fn key_room<'a>(&self, names: impl Iterator<Item = &'a str>) -> usize {
+        let (mut x, mut row, mut shown) = (MARGIN, 0, 0);
+        for name in names {
+            let wide = Sign::Number(shown + 1).width() + svg::width(&svg::fitted(name, LABEL, NAME), LABEL);
+            let edge = self.width() - MARGIN;
+            if row + 1 < ROWS && x + wide > edge {
+                (x, row) = (MARGIN, row + 1);
+            } else if row + 1 == ROWS && x + wide + GAP + svg::width("and 999 more", LABEL) > edge {
+                break;
+            }
+            x += wide + GAP;
+            shown += 1;
+        }
         shown
     }
 
@@ -115,7 +143,7 @@ impl Sheet {
     pub fn caption(&mut self, words: &str) {
         if !words.trim().is_empty() {
             self.y += 17.0;
-            self.svg.text("name", (MARGIN, self.y - 3.0), &svg::fitted(words, LABEL, INNER));
+            self.svg.text("name", (MARGIN, self.y - 3.0), &svg::fitted(words, LABEL, self.inner()));
         }
         self.y += 10.0;
     }
@@ -173,13 +201,13 @@ impl Sheet {
         if !left_out.is_empty() {
             let note = format!("Not drawn: {}.", left_out.join(", "));
             self.y += 4.0;
-            for line in svg::wrapped(&note, SMALL, INNER, 3) {
+            for line in svg::wrapped(&note, SMALL, self.inner(), 3) {
                 self.y += 16.0;
                 self.svg.text("note", (MARGIN, self.y - 4.0), &line);
             }
             description = format!("{description} {note}");
         }
-        self.svg.finish((self.y + 14.0).round(), title, description.trim())
+        self.svg.finish((self.y + 14.0).round(), self.paper, title, description.trim())
     }
 }
 

@@ -1,9 +1,8 @@
 //! SVG text: marks, words and numbers, everything escaped and rounded.
 
+use crate::figure::paper::{FigurePaper, FigureSize, FigureTheme};
 use crate::text;
 
-/// Width of every figure.
-pub const WIDTH: f64 = 800.0;
 /// Free space around a figure.
 pub const MARGIN: f64 = 24.0;
 /// Font size of ticks and notes.
@@ -22,6 +21,8 @@ const LONGEST: usize = 300;
 const NARROW: f64 = 0.32;
 
 const STYLE: &str = include_str!("style.css");
+/// What is other in the dark.
+const DARK: &str = include_str!("dark.css");
 
 /// A point in pixels.
 pub type Point = (f64, f64);
@@ -84,17 +85,32 @@ impl Svg {
     }
 
     /// The whole file.
-    pub fn finish(self, height: f64, title: &str, description: &str) -> String {
-        let (width, height) = (number(WIDTH), number(height));
+    pub fn finish(self, height: f64, paper: FigurePaper, title: &str, description: &str) -> String {
+        let (frame, [width, height]) = paper.shown(height);
+        let [left, top, wide, high] = frame.map(number);
+        let place =
+            if left == "0" && top == "0" { String::new() } else { format!("x=\"{left}\" y=\"{top}\" ") };
+        // Paper has no corners to round.
+        let round = if paper.size == FigureSize::Page { " rx=\"8\"" } else { "" };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"rf\" role=\"img\" \
-             viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">\n\
-             <title>{}</title>\n<desc>{}</desc>\n<style>\n{STYLE}</style>\n\
-             <rect class=\"page\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>\n{}</svg>\n",
+             viewBox=\"{left} {top} {wide} {high}\" width=\"{width}\" height=\"{height}\">\n\
+             <title>{}</title>\n<desc>{}</desc>\n<style>\n{STYLE}{}</style>\n\
+             <rect class=\"page\" {place}width=\"{wide}\" height=\"{high}\"{round}/>\n{}</svg>\n",
             escape(&kept(title)),
             escape(description),
+            colours(paper.theme),
             self.body
         )
+    }
+}
+
+/// What follows the style of light figures.
+fn colours(theme: FigureTheme) -> String {
+    match theme {
+        FigureTheme::Auto => format!("@media screen and (prefers-color-scheme:dark){{\n{DARK}}}\n"),
+        FigureTheme::Light => String::new(),
+        FigureTheme::Dark => DARK.to_owned(),
     }
 }
 

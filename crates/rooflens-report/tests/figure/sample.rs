@@ -82,8 +82,10 @@ pub fn bars() -> BarChart {
             Bar {
                 label: "B200".to_owned(),
                 values: vec![Some(2.0e-3), Some(1.3e-3), Some(0.2e-3), None, Some(0.3e-3)],
+                ..Bar::default()
             },
         ],
+        ..BarChart::default()
     }
 }
 

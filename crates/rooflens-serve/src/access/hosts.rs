@@ -20,8 +20,11 @@ impl HostNames {
     /// Of a server at `address`, which also has these names.
     pub fn new(address: SocketAddr, allowed: &[String]) -> Self {
         let mut own = Vec::new();
-        if address.ip().is_loopback() {
+        // An address of all interfaces is reached from this machine, too.
+        if address.ip().is_loopback() || address.ip().is_unspecified() {
             own.extend(["localhost", "127.0.0.1", "[::1]"].map(str::to_owned));
+        }
+        if address.ip().is_loopback() {
             own.push(bracketed(&address.ip().to_string()));
         }
         let allowed = allowed.iter().map(|name| bracketed(&name.to_ascii_lowercase())).collect();
@@ -82,6 +85,8 @@ mod tests {
             assert!(!names.is_allowed(bad), "{bad}");
         }
         let open = HostNames::new("0.0.0.0:80".parse().unwrap(), &["box".to_owned()]);
-        assert!(open.is_allowed("box:80") && !open.is_allowed("localhost") && !open.is_allowed("0.0.0.0"));
+        assert!(open.is_allowed("box:80") && open.is_allowed("localhost") && !open.is_allowed("0.0.0.0"));
+        let other = HostNames::new("192.0.2.1:80".parse().unwrap(), &["box".to_owned()]);
+        assert!(other.is_allowed("box") && !other.is_allowed("localhost"));
     }
 }

@@ -15,7 +15,7 @@ const FACETS: &[(&str, &str)] = &[
     ("engine", "Engine"),
     ("build", "Build"),
     ("kind", "Kind"),
-    ("label", "Label"),
+    ("label", "Tags"),
     ("status", "Status"),
     ("tenant", "Tenant"),
 ];
@@ -33,6 +33,10 @@ const SORTS: &[&str] = &[
     "tpot_p50_ns",
     "ttft_p50_ns",
     "output_tokens_per_s",
+    "step_p50_ns",
+    "decode_step_p50_ns",
+    "prefill_step_p50_ns",
+    "device_busy_share",
 ];
 /// Runs on a page.
 const PAGE: usize = 50;

@@ -6,60 +6,34 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use rooflens_core::run::PLAN;
+use rooflens_core::run_index::{FolderScan, RunFolder, RunFolderKind, folders_below, indexed};
 use rooflens_schema::RunDir;
-use rooflens_schema::parquet_io::read_table;
-use rooflens_schema::tables::{RunRow, Runs};
 use serde_json::Value as Json;
 
 use super::{ListedRun, RunIndex, RunPlace};
 use crate::hash::hex_of;
 use crate::live::PROGRESS;
 
-/// How deep runs may lie.
-const DEEPEST: usize = 8;
 /// Folders that are looked into.
 const MOST_FOLDERS: usize = 200_000;
-/// Runs that are listed.
-const MOST_RUNS: usize = 50_000;
 /// Files in one run that are looked at before it is read.
 const MOST_FILES: usize = 20_000;
 /// Bytes of the tables and documents that a summary is read from.
 const MOST_BYTES: u64 = 64 << 20;
 /// A run that has written nothing for so long is not in progress any more.
 const SILENCE: Duration = Duration::from_secs(600);
-/// Folders of a run that hold no further runs.
-const OF_A_RUN: &[&str] = &["raw", "tables", "findings", "report"];
-
 /// Every run below a folder. What did not change since is taken from the index before.
 pub fn scan(root: &Path, before: &RunIndex) -> (Vec<Arc<ListedRun>>, bool) {
     let known: HashMap<&Path, &Arc<ListedRun>> =
         before.runs.iter().filter_map(|run| Some((folder_of(run)?, run))).collect();
-    let mut found = Vec::new();
-    let mut waiting = vec![(root.to_owned(), 0)];
-    let mut looked_at = 0;
-    while let Some((folder, depth)) = waiting.pop() {
-        looked_at += 1;
-        if looked_at > MOST_FOLDERS || found.len() >= MOST_RUNS {
-            return (found, true);
-        }
-        if let Some(state) = RunState::of(&folder) {
-            let same = known.get(folder.as_path()).filter(|run| run.version == state.version);
-            found.push(same.map_or_else(|| Arc::new(entry(root, &folder, &state)), |run| Arc::clone(run)));
-        }
-        if depth == DEEPEST {
-            continue;
-        }
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let is_own = OF_A_RUN.iter().any(|own| name == **own);
-            let is_hidden = name.as_encoded_bytes().starts_with(b".");
-            // A link is no folder by this question, wherever it leads.
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_own && !is_hidden {
-                waiting.push((entry.path(), depth + 1));
-            }
-        }
-    }
-    (found, false)
+    let FolderScan { folders, is_cut } = folders_below(root, MOST_FOLDERS);
+    let listed = folders.iter().map(|found| {
+        let state = RunState::of(&found.path);
+        let same = known.get(found.path.as_path()).filter(|run| run.version == state.version);
+        same.map_or_else(|| Arc::new(entry(root, found, &state)), |run| Arc::clone(run))
+    });
+    (listed.collect(), is_cut)
 }
 
 fn folder_of(run: &ListedRun) -> Option<&Path> {
@@ -69,42 +43,32 @@ fn folder_of(run: &ListedRun) -> Option<&Path> {
     }
 }
 
-/// The files that tell what a folder is.
+/// What changes while a run is made.
 struct RunState {
-    runs: Option<PathBuf>,
     metrics: Option<PathBuf>,
     is_live: bool,
     version: String,
 }
 
 impl RunState {
-    /// Nothing where the folder is no run.
-    fn of(folder: &Path) -> Option<RunState> {
+    fn of(folder: &Path) -> RunState {
         let run = RunDir::new(folder);
-        let seen = |path: PathBuf| own_file(&path).map(|(bytes, changed)| (path, bytes, changed));
-        let row = seen(run.table("runs"));
-        let metrics = seen(run.report().join("metrics.json"));
-        let plan = seen(folder.join("plan.json"));
-        let progress = seen(folder.join(PROGRESS));
-        if row.is_none() && metrics.is_none() && plan.is_none() && progress.is_none() {
-            return None;
-        }
-        let is_unfinished = metrics.is_none() && (plan.is_some() || progress.is_some());
-        let is_live = is_unfinished && last_sign(folder).is_some_and(|age| age < SILENCE);
-        let word = |file: &Option<(PathBuf, u64, SystemTime)>| {
-            file.as_ref()
-                .map(|(_, bytes, changed)| (*bytes, changed.duration_since(SystemTime::UNIX_EPOCH).ok()))
+        let seen = |path: &Path| {
+            let (bytes, changed) = own_file(path)?;
+            Some((bytes, changed.duration_since(SystemTime::UNIX_EPOCH).ok()))
         };
-        let version = format!("{:?} {:?} {:?} {is_live}", word(&row), word(&metrics), plan.is_some());
-        let small = |file: Option<(PathBuf, u64, SystemTime)>| {
-            file.filter(|(_, bytes, _)| *bytes <= MOST_BYTES).map(|(path, ..)| path)
-        };
-        Some(RunState {
-            runs: small(row),
-            metrics: small(metrics),
+        let (numbers, plan) = (run.report().join("metrics.json"), folder.join(PLAN));
+        let metrics = seen(&numbers);
+        let is_begun = seen(&plan).is_some() || seen(&folder.join(PROGRESS)).is_some();
+        let is_live = metrics.is_none() && is_begun && last_sign(folder).is_some_and(|age| age < SILENCE);
+        let tags = seen(&folder.join(".rooflens").join("tags.json"));
+        let row = seen(&run.table("runs"));
+        let version = format!("{row:?} {metrics:?} {tags:?} {is_begun} {is_live}");
+        RunState {
+            metrics: metrics.filter(|(bytes, _)| *bytes <= MOST_BYTES).map(|_| numbers),
             is_live,
             version: hex_of(version.as_bytes(), 8),
-        })
+        }
     }
 }
 
@@ -119,7 +83,7 @@ fn own_file(path: &Path) -> Option<(u64, SystemTime)> {
 /// How long ago a run in progress wrote something.
 fn last_sign(folder: &Path) -> Option<Duration> {
     let changed = |path: &Path| std::fs::symlink_metadata(path).and_then(|data| data.modified()).ok();
-    let mut times = vec![changed(&folder.join("plan.json")), changed(&folder.join(PROGRESS))];
+    let mut times = vec![changed(&folder.join(PLAN)), changed(&folder.join(PROGRESS))];
     for step in std::fs::read_dir(folder.join("raw")).into_iter().flatten().flatten() {
         for name in ["events.jsonl", "stdout.log", "stderr.log", "manifest.json"] {
             times.push(changed(&step.path().join(name)));
@@ -158,16 +122,17 @@ pub fn is_contained(root: &Path, folder: &Path) -> bool {
     is_below
 }
 
-fn entry(root: &Path, folder: &Path, state: &RunState) -> ListedRun {
+fn entry(root: &Path, found: &RunFolder, state: &RunState) -> ListedRun {
+    let folder = &found.path;
     let relative = folder.strip_prefix(root).unwrap_or(folder).to_string_lossy().into_owned();
     let name = match relative.is_empty() {
         true => folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        false => relative.clone(),
+        false => relative,
     };
     let mut made = ListedRun {
         id: hex_of(folder.as_os_str().as_encoded_bytes(), 8),
         name,
-        place: RunPlace::Folder(folder.to_owned()),
+        place: RunPlace::Folder(folder.clone()),
         words: BTreeMap::new(),
         began_unix_ns: None,
         metrics: BTreeMap::new(),
@@ -175,18 +140,18 @@ fn entry(root: &Path, folder: &Path, state: &RunState) -> ListedRun {
         version: state.version.clone(),
         searched: String::new(),
     };
-    // A damaged file is not to end the server.
-    let row = state
-        .runs
-        .as_ref()
-        .and_then(|path| catch_unwind(AssertUnwindSafe(|| first_row(path))).ok().flatten());
-    match row {
-        Some(row) => take_row(&mut made, row),
-        None => take_document(&mut made, state.metrics.as_deref()),
+    match found.kind {
+        RunFolderKind::Report => take_document(&mut made, state.metrics.as_deref()),
+        // A damaged file is not to end the server.
+        _ => {
+            if let Ok(run) = catch_unwind(AssertUnwindSafe(|| indexed(root, found))) {
+                made.take(&run);
+            }
+        }
     }
-    let unfinished = if state.is_live { "running" } else { "unfinished" };
-    if state.metrics.is_none() && state.runs.is_none() {
-        made.words.insert("status", unfinished.to_owned());
+    if state.metrics.is_none() && found.kind != RunFolderKind::Listed {
+        let status = if state.is_live { "running" } else { "unfinished" };
+        made.words.insert("status", status.to_owned());
     }
     if made.began_unix_ns.is_none() {
         let changed = std::fs::metadata(folder).and_then(|data| data.modified()).ok();
@@ -194,25 +159,6 @@ fn entry(root: &Path, folder: &Path, state: &RunState) -> ListedRun {
         made.began_unix_ns = since.and_then(|since| i64::try_from(since.as_nanos()).ok());
     }
     made.completed()
-}
-
-fn first_row(path: &Path) -> Option<RunRow> {
-    read_table::<Runs>(path).ok()?.row(0)
-}
-
-fn take_row(made: &mut ListedRun, row: RunRow) {
-    let metrics = row.metrics.as_deref().and_then(|text| serde_json::from_str::<Json>(text).ok());
-    let metrics = metrics.iter().filter_map(Json::as_object).flatten();
-    made.metrics = metrics.filter_map(|(key, value)| Some((key.clone(), value.as_f64()?))).collect();
-    made.began_unix_ns = row.start_unix_ns.get();
-    made.words = BTreeMap::from([
-        ("kind", row.kind),
-        ("model", row.model.unwrap_or_default()),
-        ("device", row.hardware.unwrap_or_default()),
-        ("engine", row.runtime.unwrap_or_default()),
-        ("build", row.runtime_build.or(row.runtime_version).unwrap_or_default()),
-        ("status", row.status),
-    ]);
 }
 
 /// What the numbers of a run without a row tell, as those of a load test over several levels.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rooflens_core::run_index::IndexedRun;
 use serde_json::{Map, Value as Json};
 
 use crate::settings::DashboardError;
@@ -57,6 +58,25 @@ impl ListedRun {
     /// A word of it; empty where the run does not say.
     pub fn word(&self, column: &str) -> &str {
         self.words.get(column).map_or("", String::as_str)
+    }
+
+    /// What the index of runs knows of it.
+    fn take(&mut self, run: &IndexedRun) {
+        let or = |first: String, second: String| if first.is_empty() { second } else { first };
+        self.words = BTreeMap::from([
+            ("run", run.text("run_id")),
+            ("kind", run.text("kind")),
+            ("model", run.text("model")),
+            ("device", run.text("hardware")),
+            ("engine", run.text("runtime")),
+            ("build", or(run.text("runtime_build"), run.text("runtime_version"))),
+            ("label", run.tags.join(", ")),
+            ("status", run.text("status")),
+            ("tenant", run.text("tenant")),
+        ]);
+        let metrics = run.row.get("metrics").and_then(Json::as_object).into_iter().flatten();
+        self.metrics = metrics.filter_map(|(key, value)| Some((key.clone(), value.as_f64()?))).collect();
+        self.began_unix_ns = run.start_unix_ns();
     }
 
     fn completed(mut self) -> Self {

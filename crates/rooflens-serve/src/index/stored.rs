@@ -24,7 +24,7 @@ pub fn runs(address: &str, before: &RunIndex) -> Result<Option<Vec<Arc<ListedRun
         .map_err(|error| DashboardError::Source(Box::new(error)))?;
     let state = state.unwrap_or_default();
     Ok(Some(
-        document.runs.into_iter().map(|run| Arc::new(entry(run, document.id_characters, &state))).collect(),
+        document.runs.into_iter().map(|run| Arc::new(entry(&run, document.id_characters, &state))).collect(),
     ))
 }
 
@@ -41,39 +41,21 @@ fn log_state(root: &Path) -> Option<String> {
     Some(hex_of(format!("{days:?}").as_bytes(), 8))
 }
 
-fn entry(run: IndexedRun, characters: usize, state: &str) -> ListedRun {
+fn entry(run: &IndexedRun, characters: usize, state: &str) -> ListedRun {
     let (tenant, run_id) = (run.text("tenant"), run.text("run_id"));
-    let word = |name: &str| match run.row.get(name) {
-        Some(Json::String(word)) => word.clone(),
-        Some(Json::Number(number)) => number.to_string(),
-        _ => String::new(),
-    };
-    let or = |first: String, second: String| if first.is_empty() { second } else { first };
-    let metrics = run.row.get("metrics").and_then(Json::as_object).into_iter().flatten();
-    let metrics = metrics.filter_map(|(key, value)| Some((key.clone(), value.as_f64()?))).collect();
-    let words = BTreeMap::from([
-        ("run", run_id.clone()),
-        ("kind", word("kind")),
-        ("model", word("model")),
-        ("device", word("hardware")),
-        ("engine", word("runtime")),
-        ("build", or(word("runtime_build"), word("runtime_version"))),
-        ("label", word("label")),
-        ("status", word("status")),
-        ("tenant", tenant.clone()),
-    ]);
     let version = format!("{state}-{}", hex_of(Json::Object(run.row.clone()).to_string().as_bytes(), 8));
-    ListedRun {
+    let mut made = ListedRun {
         id: hex_of(format!("{tenant}/{run_id}").as_bytes(), 8),
         // As many characters as tell the runs of the store apart name one in every command.
         name: run_id.chars().take(characters).collect(),
-        began_unix_ns: run.row.get("start_unix_ns").and_then(Json::as_i64),
-        place: RunPlace::Stored { run_id, row: run.row },
-        words,
-        metrics,
+        place: RunPlace::Stored { run_id, row: run.row.clone() },
+        words: BTreeMap::new(),
+        began_unix_ns: None,
+        metrics: BTreeMap::new(),
         is_live: false,
         version,
         searched: String::new(),
-    }
-    .completed()
+    };
+    made.take(run);
+    made.completed()
 }

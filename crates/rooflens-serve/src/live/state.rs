@@ -214,10 +214,12 @@ impl LiveState {
             (_, _, Some(load)) => {
                 format!("Load test: {}.", load["offered"].as_str().unwrap_or("in progress"))
             }
-            _ if !self.steps.is_empty() && ended == self.steps.len() => {
+            _ if self.steps.is_empty() => "Nothing has been written yet.".to_owned(),
+            _ if ended == self.steps.len() => {
                 "All steps have ended; the results are being analyzed.".to_owned()
             }
-            _ => "Nothing has been written yet.".to_owned(),
+            _ if ended == 0 => format!("None of {} steps has begun.", self.steps.len()),
+            _ => format!("{ended} of {} steps have ended; the next has not begun.", self.steps.len()),
         };
         let mut blocks = vec![Block::Lead(lead)];
         blocks.extend(self.load.as_ref().map(load));

@@ -1,14 +1,15 @@
 //! A load test, from the numbers that it left.
 
 use rooflens_compare::headline;
-use rooflens_core::bench::{BenchDocument, LevelDocument};
+use rooflens_core::bench::BenchDocument;
 use rooflens_report::Part;
+use rooflens_report::bench::{LevelRow, levels_part};
 use rooflens_report::block::{Block, Cell, Column, Fact, Field, Grade, Remark, Table};
 
 /// A metric with its interval.
 struct Measured {
     metric: &'static headline::HeadlineMetric,
-    value: Option<f64>,
+    value: f64,
     interval: Option<[f64; 2]>,
 }
 
@@ -21,9 +22,7 @@ fn in_unit(metric: &headline::HeadlineMetric, value: f64) -> Cell {
 
 const MEASURED: &[Field<Measured>] = &[
     (Column::text("metric", "Metric"), |row| Cell::text(row.metric.title)),
-    (Column::number("value", "Value"), |row| {
-        Cell::or(row.value, |value| in_unit(row.metric, value), "it was not measured")
-    }),
+    (Column::number("value", "Value"), |row| in_unit(row.metric, row.value)),
     (Column::number("low", "95 % CI, low"), |row| {
         Cell::or(row.interval, |[low, _]| in_unit(row.metric, low), "too few independent requests")
     }),
@@ -31,35 +30,6 @@ const MEASURED: &[Field<Measured>] = &[
         Cell::or(row.interval, |[_, high]| in_unit(row.metric, high), "too few independent requests")
     }),
     (Column::text("definition", "Definition"), |row| Cell::text(row.metric.definition)),
-];
-
-/// A level: its words, and the metrics that are weighed against each other.
-struct Level(LevelDocument);
-
-impl Level {
-    fn metric(&self, key: &str) -> Option<f64> {
-        self.0.headline.get(key).copied().flatten()
-    }
-
-    fn time(&self, key: &str) -> Cell {
-        Cell::or(self.metric(key), Cell::MeanTime, "it was not measured")
-    }
-}
-
-const LEVELS: &[Field<Level>] = &[
-    (Column::text("offered", "Offered"), |level| Cell::text(&level.0.offered)),
-    (Column::number("ttft_p50_ns", "TTFT p50"), |level| level.time("ttft_p50_ns")),
-    (Column::number("ttft_p99_ns", "TTFT p99"), |level| level.time("ttft_p99_ns")),
-    (Column::number("tpot_p50_ns", "TPOT p50"), |level| level.time("tpot_p50_ns")),
-    (Column::number("tpot_p99_ns", "TPOT p99"), |level| level.time("tpot_p99_ns")),
-    (Column::number("output_tokens_per_s", "tokens/s"), |level| {
-        Cell::or(level.metric("output_tokens_per_s"), |rate| Cell::amount(rate, ""), "it was not measured")
-    }),
-    (Column::number("error_rate", "Errors"), |level| {
-        Cell::or(level.0.error_rate, Cell::Share, "no request was sent")
-    }),
-    (Column::text("valid", "Client kept up"), |level| Cell::word(if level.0.valid { "yes" } else { "no" })),
-    (Column::text("pareto", "Pareto front"), |level| Cell::word(if level.0.pareto { "yes" } else { "no" })),
 ];
 
 /// The parts of its page.
@@ -86,20 +56,18 @@ pub fn parts(document: &BenchDocument) -> Vec<Part> {
         title: "Verdict",
         blocks: vec![Block::Lead(lead), Block::Facts(facts)],
     }];
+    // Their own reports are files, which are not served.
+    let levels = document.level_rows().into_iter().map(|row| LevelRow { report: None, ..row });
+    parts.extend(levels_part(&levels.collect::<Vec<_>>()));
     let measured: Vec<Measured> = headline::ALL
         .iter()
         .filter_map(|metric| {
-            let value = *document.headline.get(metric.key)?;
+            let value = (*document.headline.get(metric.key)?)?;
             Some(Measured { metric, value, interval: document.intervals.get(metric.key).copied() })
         })
         .collect();
     let table = Table::new("headline", MEASURED, &measured, usize::MAX);
     parts.push(Part { name: "headline", title: "Headline metrics", blocks: vec![Block::Table(table)] });
-    let levels: Vec<Level> = document.levels.iter().cloned().map(Level).collect();
-    if !levels.is_empty() {
-        let table = Block::Table(Table::new("levels", LEVELS, &levels, usize::MAX));
-        parts.push(Part { name: "levels", title: "Levels", blocks: vec![table] });
-    }
     let mut remarks: Vec<Remark> = Vec::new();
     let client = document.client.reasons.iter().filter(|_| !document.client.valid);
     remarks.extend(client.map(|reason| remark(Grade::Warning, "client", None, reason)));

@@ -36,8 +36,16 @@ pub async fn get(
             runs.push(Arc::clone(run));
         }
     }
+    // A list begins with the newest, and what is new is judged by what was before.
+    if pairs.iter().any(|(name, value)| name == "order" && value == "oldest") {
+        runs.sort_by_key(|run| (run.began_unix_ns, run.name.clone()));
+    }
     if !(2..=MOST).contains(&runs.len()) {
-        let fact = format!("Choose from 2 to {MOST} runs; {} were chosen.", runs.len());
+        let chosen = match runs.len() {
+            1 => "1 was".to_owned(),
+            many => format!("{many} were"),
+        };
+        let fact = format!("Choose from 2 to {MOST} runs; {chosen} chosen.");
         let fault = PageFault::of(StatusCode::BAD_REQUEST, fact);
         return Err(fault.hint("Tick runs in the list, then choose Compare."));
     }

@@ -35,7 +35,8 @@ pub async fn own_metrics(State(app): State<Arc<App>>) -> Response {
 
 /// Any other address.
 pub async fn nowhere() -> PageFault {
-    PageFault::of(StatusCode::NOT_FOUND, "There is no such page.").hint("The list on the left has all pages.")
+    PageFault::of(StatusCode::NOT_FOUND, "There is no such page.")
+        .hint("The links beside the name Rooflens lead to all pages.")
 }
 
 /// An address that is there, asked for in another way.

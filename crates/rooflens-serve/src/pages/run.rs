@@ -10,7 +10,7 @@ use rooflens_compare::headline;
 use rooflens_core::SharedObserver;
 use rooflens_core::saved_report::{self, SavedReport};
 use rooflens_report::block::{Block, Cell, Column, Fact, Field, Table};
-use rooflens_report::{Extras, Part, linked_findings};
+use rooflens_report::{Extras, Part, linked_findings, linked_parts};
 use serde_json::{Map, Value as Json};
 
 use super::bench;
@@ -74,13 +74,19 @@ fn of_folder(run: &ListedRun, folder: &FilePath, observer: &SharedObserver) -> R
     }
     let report = saved_report::read(folder, observer).map_err(|error| PageFault::of_error(&error))?;
     Ok(match report {
-        Some(SavedReport::Findings { title, findings, more }) => {
+        Some(SavedReport::Findings { title, findings, more, sampled }) => {
             let title = format!("{} · {title}", run.name);
             with_frame(&title, "", &tools(run), "", |frame| {
-                linked_findings(&findings, Extras { more: &more, ..Extras::default() }, frame)
+                let extras = Extras { more: &more, sampled: sampled.as_ref(), ..Extras::default() };
+                linked_findings(&findings, extras, frame)
             })
         }
-        Some(SavedReport::Bench(document)) => of_parts(run, &bench::parts(&document)),
+        Some(SavedReport::Bench(document)) => {
+            let charts = rooflens_report::bench::living(&document.level_rows());
+            with_frame(&run.name, "", &tools(run), "", |frame| {
+                linked_parts(&bench::parts(&document), &charts, frame)
+            })
+        }
         None => of_parts(run, &summary(run)),
     })
 }

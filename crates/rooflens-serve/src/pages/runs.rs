@@ -24,11 +24,15 @@ const COLUMNS: &[(&str, &str, bool)] = &[
     ("device", "Device", false),
     ("engine", "Engine", false),
     ("build", "Build", false),
-    ("label", "Label", false),
+    ("label", "Tags", false),
     ("status", "Status", false),
     ("tpot_p50_ns", "TPOT p50", true),
     ("ttft_p50_ns", "TTFT p50", true),
     ("output_tokens_per_s", "tokens/s", true),
+    ("decode_step_p50_ns", "Decode step p50", true),
+    ("prefill_step_p50_ns", "Prefill step p50", true),
+    ("step_p50_ns", "Step p50", true),
+    ("device_busy_share", "Device busy", true),
 ];
 
 /// The page.
@@ -79,7 +83,7 @@ pub fn choices(choice: &RunChoice, facets: &[Facet]) -> String {
     });
     format!(
         "<form class=\"choose\" method=\"get\"><label>Search<input type=\"search\" name=\"q\" value=\"{}\" \
-         placeholder=\"words of name, model, label …\"></label>{selects}{sort}\
+         placeholder=\"words of name, model, tags …\"></label>{selects}{sort}\
          <button class=\"go\">Show</button></form>\n",
         text(&choice.words)
     )
@@ -113,7 +117,7 @@ fn table(choice: &RunChoice, index: &RunIndex, chosen: &ChosenRuns) -> String {
     format!(
         "<form action=\"/compare\" method=\"get\">\n<div class=\"scroll\"><table class=\"runs\"><thead><tr><th></th>{head}</tr></thead>\
          <tbody>\n{rows}</tbody></table></div>\n<div class=\"pages\"><button class=\"go\">Compare chosen runs</button>\
-         <span>Choose two or more; the first is the baseline.</span></div></form>\n"
+         <input type=\"hidden\" name=\"order\" value=\"oldest\"><span>Choose two or more; the oldest is the baseline.</span></div></form>\n"
     )
 }
 
@@ -137,8 +141,11 @@ fn value(run: &ListedRun, column: &str) -> String {
     match column {
         "name" => run.name.clone(),
         "began" => run.began_unix_ns.map(minute).unwrap_or_default().trim_end_matches(" UTC").to_owned(),
-        "tpot_p50_ns" | "ttft_p50_ns" => {
+        column if column.ends_with("_ns") => {
             run.metrics.get(column).map(|ns| format::time(*ns)).unwrap_or_default()
+        }
+        column if column.ends_with("_share") => {
+            run.metrics.get(column).map(|share| format::share(*share)).unwrap_or_default()
         }
         "output_tokens_per_s" => run
             .metrics

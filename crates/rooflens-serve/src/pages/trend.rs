@@ -10,7 +10,7 @@ use rooflens_compare::headline;
 use rooflens_compare::trend::TrendOptions;
 use rooflens_core::trend::trend_of;
 use rooflens_report::Part;
-use rooflens_report::block::Block;
+use rooflens_report::block::{Block, Cell, Column, Field, Table};
 
 use super::Pairs;
 use crate::app::App;
@@ -25,6 +25,21 @@ const MOST: usize = 2_000;
 /// What runs must agree in to be compared.
 const SAME: [(&str, &str); 4] =
     [("model", "models"), ("device", "devices"), ("engine", "engines"), ("kind", "kinds of run")];
+
+/// Index, name and value of a run.
+type TrendRow = (usize, String, f64);
+
+const TIMES: &[Field<TrendRow>] = &[
+    (Column::number("index", "Index"), |row| Cell::count(row.0)),
+    (Column::text("run", "Run"), |row| Cell::text(&row.1)),
+    (Column::number("value", "Value"), |row| Cell::MeanTime(row.2)),
+];
+
+const NUMBERS: &[Field<TrendRow>] = &[
+    (Column::number("index", "Index"), |row| Cell::count(row.0)),
+    (Column::text("run", "Run"), |row| Cell::text(&row.1)),
+    (Column::number("value", "Value"), |row| Cell::amount(row.2, "")),
+];
 
 /// The page.
 pub async fn get(
@@ -52,7 +67,7 @@ fn draw(index: &RunIndex, pairs: &[(String, String)]) -> String {
     let asked = pairs.iter().find(|(name, _)| name == "metric").map_or("", |(_, value)| value.as_str());
     let known = |key: &str| headline::ALL.iter().find(|metric| metric.key == key);
     let first = headline::ALL.iter().map(|metric| metric.key).find(|key| measured.contains(key));
-    let key = measured.get(asked).copied().or(first).unwrap_or("tpot_p50_ns");
+    let key = measured.get(asked).copied().or(first).or(measured.first().copied()).unwrap_or("tpot_p50_ns");
     let titles: Vec<(String, String)> = measured
         .iter()
         .map(|key| {
@@ -91,7 +106,8 @@ fn parts(runs: &[Arc<ListedRun>], key: &str) -> (Vec<Part>, Vec<String>) {
     let with_value = || runs.iter().filter(|run| run.metrics.contains_key(key));
     let mut notes = trend.notes.clone();
     let different = |(column, words): &(&str, &str)| {
-        let known: BTreeSet<&str> = with_value().map(|run| run.word(column)).collect();
+        let told = with_value().map(|run| run.word(column)).filter(|word| !word.is_empty());
+        let known: BTreeSet<&str> = told.collect();
         (known.len() > 1).then(|| format!("{} {words}", known.len()))
     };
     let mixed: Vec<String> = SAME.iter().filter_map(different).collect();
@@ -102,5 +118,15 @@ fn parts(runs: &[Arc<ListedRun>], key: &str) -> (Vec<Part>, Vec<String>) {
             format!("These runs have {mixed}, so what changed may be what was run: choose one above."),
         );
     }
-    (trend.parts(), notes)
+    let mut parts = trend.parts();
+    let rows: Vec<TrendRow> = values
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .enumerate()
+        .map(|(at, (name, value))| (at, name, value))
+        .collect();
+    let fields = if key.ends_with("_ns") { TIMES } else { NUMBERS };
+    let table = Block::Table(Table::new("trend_runs", fields, &rows, usize::MAX));
+    parts.push(Part { name: "trend_runs", title: "Runs, oldest first", blocks: vec![table] });
+    (parts, notes)
 }

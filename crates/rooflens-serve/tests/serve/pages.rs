@@ -143,7 +143,7 @@ fn assets_are_kept_for_ever_and_pages_have_no_script_inside() {
         assert!(policy.contains("default-src 'none'; script-src 'self';"), "{policy}");
         for (name, value) in [
             ("x-content-type-options", "nosniff"),
-            ("referrer-policy", "no-referrer"),
+            ("referrer-policy", "same-origin"),
             ("cross-origin-opener-policy", "same-origin-allow-popups"),
             ("cross-origin-resource-policy", "same-origin"),
         ] {

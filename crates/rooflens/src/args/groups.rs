@@ -7,7 +7,7 @@ use crate::commands::list::columns;
 
 /// Each group and its commands, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Analyze traces and runs", &["analyze", "top", "advise", "report", "import", "export"]),
+    ("Analyze traces and runs", &["analyze", "top", "advise", "report", "plot", "import", "export"]),
     ("Run and profile", &["run", "bench", "kernels", "monitor", "hardware", "bench-worker"]),
     ("Compare", &["compare", "trend"]),
     ("Many runs", &["store", "runs", "serve", "query"]),

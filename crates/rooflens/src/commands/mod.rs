@@ -22,6 +22,7 @@ pub mod list;
 mod man;
 mod mcp;
 mod monitor;
+mod plot;
 mod query;
 mod report;
 mod run;
@@ -52,6 +53,7 @@ pub enum Command {
     Import(import::Args),
     Export(export::Args),
     Report(report::Args),
+    Plot(plot::Args),
     Top(top::Args),
     Kernels(kernels::Args),
     Bench(Box<bench::Args>),
@@ -89,6 +91,7 @@ impl Command {
             Command::Import(args) => import::run(args, console),
             Command::Export(args) => export::run(args, console),
             Command::Report(args) => report::run(&args, console),
+            Command::Plot(args) => plot::run(args, console),
             Command::Top(args) => top::run(args, console),
             Command::Kernels(args) => kernels::run(args, console),
             Command::Bench(args) => bench::run(*args, console),

@@ -77,16 +77,43 @@ impl Args {
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let source = args.source.clone();
+    let name = args.hosts.first().cloned();
     let settings = args.settings()?;
     // Before anybody can know the address, so that whoever does can end the server in order.
     let presses = Presses::watch(console, "answering what was asked");
     let dashboard = Dashboard::start(settings).map_err(CliError::Dashboard)?;
     let found = counted(dashboard.runs(), "run");
-    console.say(&format!("{found} in {source}; serving http://{} (Ctrl-C ends it)", dashboard.address()));
+    let address = reached_at(dashboard.address(), name.as_deref());
+    console.say(&format!("{found} in {source}; serving http://{address} (Ctrl-C ends it)"));
     while presses.count() == 0 {
         std::thread::sleep(LOOK_EVERY);
     }
     drop(dashboard);
     // Ctrl-C is how it ends.
     Ok(Exit::Fine)
+}
+
+/// What to type in a browser: an address of all interfaces is none.
+fn reached_at(address: SocketAddr, name: Option<&str>) -> String {
+    match name {
+        Some(name) if !address.ip().is_loopback() => match name.contains(':') {
+            true => name.to_owned(),
+            false => format!("{name}:{}", address.port()),
+        },
+        _ => address.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_that_is_printed_is_answered() {
+        let at = |address: &str, name| reached_at(address.parse().unwrap(), name);
+        assert_eq!(at("127.0.0.1:8377", None), "127.0.0.1:8377");
+        assert_eq!(at("127.0.0.1:8377", Some("box")), "127.0.0.1:8377");
+        assert_eq!(at("0.0.0.0:8377", Some("box")), "box:8377");
+        assert_eq!(at("0.0.0.0:8377", Some("box:80")), "box:80");
+    }
 }

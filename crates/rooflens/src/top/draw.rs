@@ -20,6 +20,8 @@ pub struct TopLook {
     pub unicode: bool,
 }
 
+/// The keys that matter; on a narrow screen those that lead to the others.
+const ALL_KEYS: &str = "Enter open  Esc back  c class  l layer  k kernel  s sort  / find  ? keys  q quit";
 /// Smaller than this, nothing can be read.
 const SMALLEST: (u16, u16) = (40, 10);
 /// Lines of the verdict.
@@ -96,7 +98,10 @@ fn sentence(state: &TopState<'_>, columns: usize) -> Vec<Line<'static>> {
     if lines.len() > usize::from(VERDICT) {
         lines.truncate(usize::from(VERDICT));
         if let Some(last) = lines.last_mut() {
-            *last = elide(&format!("{last} more in `rooflens analyze`"), columns);
+            let more = " … more in `rooflens analyze`";
+            let room = columns.saturating_sub(more.chars().count());
+            let kept: String = last.chars().take(room).collect();
+            *last = format!("{}{more}", kept.trim_end());
         }
     }
     lines.into_iter().map(Line::from).collect()
@@ -136,7 +141,8 @@ fn way_line(state: &TopState<'_>, columns: usize, look: TopLook) -> Line<'static
 fn key_line(state: &TopState<'_>, columns: usize, look: TopLook) -> Line<'static> {
     let words = match state.is_typing {
         true => "type to filter   Enter keep   Esc clear",
-        false => "Enter open  Esc back  c class  l layer  k kernel  s sort  / find  ? keys  q quit",
+        false if columns >= ALL_KEYS.len() => ALL_KEYS,
+        false => "Enter open  Esc back  s sort  / find  ? keys  q quit",
     };
     let style = if look.color { Style::new().fg(Color::DarkGray) } else { Style::new() };
     Line::styled(elide(words, columns), style)

@@ -17,6 +17,7 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use rooflens_core::exit::Exit;
 use rooflens_core::observer::{SharedObserver, Stop};
 use rooflens_core::overview::Overview;
 
@@ -61,14 +62,21 @@ fn restore() {
     let _ = execute!(stdout(), LeaveAlternateScreen, Show);
 }
 
-/// Shows an answer until somebody quits.
+/// Shows an answer until somebody quits, or the terminal is gone.
 pub fn look_through(overview: &Overview, look: TopLook, observer: &SharedObserver) -> Result<(), CliError> {
+    match follow_keys(overview, look, observer) {
+        Err(_) if !stdin().is_terminal() => Ok(()),
+        done => done,
+    }
+}
+
+fn follow_keys(overview: &Overview, look: TopLook, observer: &SharedObserver) -> Result<(), CliError> {
     let failed = |source| CliError::Terminal { source };
     let mut screen = RawScreen::open().map_err(failed)?;
+    end_with_the_terminal();
     let mut state = TopState::new(overview);
     let mut is_changed = true;
-    // A terminal that is gone sends no signal to a program that is not its own.
-    while observer.stop() == Stop::No && stdin().is_terminal() {
+    while observer.stop() == Stop::No {
         if is_changed {
             screen.terminal.draw(|frame| draw(frame, &mut state, look)).map_err(failed)?;
         }
@@ -87,6 +95,17 @@ pub fn look_through(overview: &Overview, look: TopLook, observer: &SharedObserve
         }
     }
     Ok(())
+}
+
+/// Ends the program where its terminal is gone: reading keys would never end then, and take a whole core.
+#[expect(clippy::exit, reason = "the thread that reads keys never comes back then")]
+fn end_with_the_terminal() {
+    std::thread::spawn(|| {
+        while stdin().is_terminal() {
+            std::thread::sleep(WAIT);
+        }
+        std::process::exit(Exit::Interrupted.code().into());
+    });
 }
 
 /// Ctrl-C is a key like others while the terminal is ours.

@@ -121,10 +121,10 @@ pub struct TopRow {
 pub fn columns(pane: TopPane) -> &'static [&'static str] {
     match pane {
         TopPane::Ledger => &["phase", "steps", "time", "share", "median step", "longest"],
-        TopPane::Classes => &["class", "launches", "time", "share"],
-        TopPane::Kernels => &["kernel", "class", "launches", "time", "share", "mean", "longest"],
+        TopPane::Classes => &["class", "calls", "time", "share"],
+        TopPane::Kernels => &["kernel", "class", "calls", "time", "share", "mean", "longest"],
         TopPane::Steps => &["step", "rank", "time", "busy", "launches"],
-        TopPane::Layers => &["layer", "launches", "time", "share"],
+        TopPane::Layers => &["layer", "calls", "time", "share"],
     }
 }
 

@@ -13,8 +13,9 @@ fn every_failure_has_its_code_and_hint() {
     run(&["import", &trace, "-o", &run_dir]).fine();
     let path = |name: &str| folder.text(name);
     let near = format!("did you mean {0}? rooflens analyze {0}", path("llama_decode.json.gz"));
-    let inner = format!("rooflens analyze {}", path("outer/inner"));
+    let inner = format!("name that folder instead: {}", path("outer/inner"));
     let only_run = format!("rooflens analyze {run_dir}");
+    let that_run = format!("name that folder instead: {run_dir}");
     for (args, code, fact, hint) in [
         (vec!["analyze", &path("lama_decode.json.gz")], 5, "does not exist", near.as_str()),
         (vec!["analyze", &path("quux")], 5, "does not exist", "find . -name '*.json*'"),
@@ -39,7 +40,7 @@ fn every_failure_has_its_code_and_hint() {
         ),
         (vec!["analyze", &path("empty")], 5, "no trace in folder", "rooflens list formats"),
         (vec!["analyze", &path("outer")], 5, "no trace in folder", inner.as_str()),
-        (vec!["analyze", &path("run/tables")], 5, "no trace in folder", only_run.as_str()),
+        (vec!["analyze", &path("run/tables")], 5, "no trace in folder", that_run.as_str()),
         (vec!["analyze", &run_dir, &trace], 2, "is a run directory", only_run.as_str()),
         (vec!["analyze", "-", "-"], 2, "more than once", "rooflens analyze -"),
         (vec!["analyze", &trace, "--table", "gaps"], 2, "--format csv", "--format csv --table gaps"),

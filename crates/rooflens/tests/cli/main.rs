@@ -30,6 +30,7 @@ mod mock_nvml;
 mod monitor;
 mod old_documents;
 mod old_runs;
+mod plot;
 mod project;
 mod run;
 mod run_answers;

@@ -7,12 +7,13 @@ use serde_json::Value;
 use super::*;
 
 /// Documents that are younger than schema 1.0's first, or tell of the machine.
-const OTHERS: [&str; 23] = [
+const OTHERS: [&str; 24] = [
     "assets-readme",
     "assets-variant",
     "bench",
     "bench-import",
     "blocks",
+    "charts",
     "config-migrated",
     "doctor",
     "externals-update",

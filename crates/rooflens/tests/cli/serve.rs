@@ -4,6 +4,17 @@ use std::io::{BufRead, BufReader, Read};
 
 use super::*;
 
+/// A process that does not outlive its test.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn what_would_let_strangers_in_does_not_start() {
     let folder = tempfile::tempdir().unwrap();
@@ -33,9 +44,9 @@ fn it_serves_until_it_is_told_to_end() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_str().unwrap();
     let mut command = rooflens(&["serve", place, "--listen", "127.0.0.1:0"]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = Killed(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
     let mut line = String::new();
-    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut told = BufReader::new(child.0.stderr.take().unwrap());
     told.read_line(&mut line).unwrap();
     assert!(line.starts_with("no runs in "), "{line}");
     let address = line.split("http://").nth(1).unwrap().split(' ').next().unwrap();
@@ -44,6 +55,6 @@ fn it_serves_until_it_is_told_to_end() {
     let mut page = String::new();
     stream.read_to_string(&mut page).unwrap();
     assert!(page.starts_with("HTTP/1.1 200 OK") && page.contains("There are no runs here yet"), "{page}");
-    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(Command::new("kill").args(["-TERM", &child.0.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.0.wait().unwrap().code(), Some(0));
 }

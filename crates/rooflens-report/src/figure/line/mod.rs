@@ -4,10 +4,11 @@ mod names;
 mod rules;
 
 use crate::figure::axis::{Axis, Refused, Scale};
+use crate::figure::paper::FigurePaper;
 use crate::figure::place::{Area, OccupiedAreas};
 use crate::figure::ruler::{Ends, Ruler};
 use crate::figure::sheet::{Sheet, Sign, number_of};
-use crate::figure::svg::{self, MARGIN, Point, SMALL, WIDTH};
+use crate::figure::svg::{self, MARGIN, Point, SMALL};
 
 /// Height of the plot.
 const HEIGHT: f64 = 300.0;
@@ -111,11 +112,17 @@ impl Frame {
 }
 
 impl LineChart {
-    /// The figure as SVG text.
+    /// The figure as SVG text, for a page.
     pub fn svg(&self) -> String {
+        self.svg_on(FigurePaper::default())
+    }
+
+    /// The figure as SVG text.
+    pub fn svg_on(&self, paper: FigurePaper) -> String {
         let content = self.content();
-        let direct = (content.series.len() <= names::MOST).then(|| self.draw(&content, true)).flatten();
-        direct.or_else(|| self.draw(&content, false)).unwrap_or_default()
+        let direct =
+            (content.series.len() <= names::MOST).then(|| self.draw(&content, paper, true)).flatten();
+        direct.or_else(|| self.draw(&content, paper, false)).unwrap_or_default()
     }
 
     fn content(&self) -> Content<'_> {
@@ -165,13 +172,13 @@ impl LineChart {
     }
 
     /// The figure with names at the lines' ends or with a legend; nothing where the names do not fit.
-    fn draw(&self, content: &Content<'_>, direct: bool) -> Option<String> {
-        let mut sheet = Sheet::new(&self.title, &self.subtitle);
+    fn draw(&self, content: &Content<'_>, paper: FigurePaper, direct: bool) -> Option<String> {
+        let mut sheet = Sheet::new(paper, &self.title, &self.subtitle);
         if !direct {
             sheet.legend(&legend(&content.series));
         }
         sheet.caption(&self.y.label);
-        let frame = self.frame(content, sheet.y, direct);
+        let frame = self.frame(content, &sheet, direct);
         sheet.axes(frame.plot, (&frame.x, &self.x.label), Some(&frame.y));
         let mut places = OccupiedAreas::within(frame.plot);
         for run in content.series.iter().flat_map(|drawn| &drawn.runs) {
@@ -190,11 +197,13 @@ impl LineChart {
         Some(sheet.finish(&self.title, &self.description(content), &content.left_out))
     }
 
-    fn frame(&self, content: &Content<'_>, top: f64, direct: bool) -> Frame {
-        let bottom = top + HEIGHT;
+    fn frame(&self, content: &Content<'_>, sheet: &Sheet, direct: bool) -> Frame {
+        let top = sheet.y;
+        let bottom = top + sheet.paper.height(HEIGHT);
         let y = Ruler::new(self.y.unit, self.y.scale, content.y, Ends::Ticks, (bottom, top));
         let left = MARGIN + y.widest(SMALL) + 8.0;
-        let right = WIDTH - if direct { names::margin(content).max(MARGIN + 8.0) } else { MARGIN + 8.0 };
+        let beside = if direct { names::margin(content, sheet.paper) } else { 0.0 };
+        let right = sheet.width() - beside.max(MARGIN + 8.0);
         let plot = Area { left, top, right, bottom };
         // A line that begins at nothing begins at the axis.
         let inset = if self.x.scale == Scale::Linear && content.x.0 == 0.0 { 0.0 } else { INSET };

@@ -1,6 +1,7 @@
 //! Names of lines at their ends.
 
 use crate::figure::line::{Content, Drawn, Frame};
+use crate::figure::paper::FigurePaper;
 use crate::figure::place::{self, OccupiedAreas};
 use crate::figure::sheet::Sheet;
 use crate::figure::svg::{self, COLOURS, LABEL, MARGIN, Point};
@@ -20,16 +21,16 @@ const BESIDE: f64 = 10.0;
 const NEAR: f64 = 0.01;
 
 /// Width of the names beside the plot.
-pub fn margin(content: &Content<'_>) -> f64 {
+pub fn margin(content: &Content<'_>, paper: FigurePaper) -> f64 {
     // A single place lies in the middle.
     let is_last = |end: (f64, f64)| content.x.0 < content.x.1 && end.0 >= content.x.1;
     let beside = content.series.iter().filter(|drawn| last(drawn).is_some_and(is_last));
-    let widest = beside.map(|drawn| svg::width(&name(drawn), BOLD)).fold(0.0, f64::max);
+    let widest = beside.map(|drawn| svg::width(&name(drawn, paper), BOLD)).fold(0.0, f64::max);
     widest + BESIDE + MARGIN
 }
 
-fn name(drawn: &Drawn<'_>) -> String {
-    svg::fitted(drawn.name, BOLD, NAME)
+fn name(drawn: &Drawn<'_>, paper: FigurePaper) -> String {
+    svg::fitted(drawn.name, BOLD, paper.name(NAME))
 }
 
 fn last(drawn: &Drawn<'_>) -> Option<(f64, f64)> {
@@ -56,10 +57,14 @@ pub fn draw(
             let knee = plot.right + BESIDE - 3.0;
             sheet.svg.line(&format!("lead {class}"), (end.0 + 4.0, end.1), (knee, height));
         }
-        sheet.svg.text(&format!("own {class}"), (plot.right + BESIDE, height + 4.0), &name(drawn));
+        sheet.svg.text(
+            &format!("own {class}"),
+            (plot.right + BESIDE, height + 4.0),
+            &name(drawn, sheet.paper),
+        );
     }
     for (drawn, end) in inside {
-        let words = name(drawn);
+        let words = name(drawn, sheet.paper);
         let wide = svg::width(&words, BOLD);
         let starts = [
             (end.0 + 9.0, end.1 + 4.0),

@@ -4,10 +4,11 @@ mod points;
 mod roofs;
 
 use crate::figure::axis::{Axis, Refused};
+use crate::figure::paper::FigurePaper;
 use crate::figure::place::{Area, OccupiedAreas};
 use crate::figure::ruler::{Ends, Ruler};
 use crate::figure::sheet::{Sheet, Sign, number_of};
-use crate::figure::svg::{self, MARGIN, Point, SMALL, WIDTH};
+use crate::figure::svg::{self, MARGIN, Point, SMALL};
 use crate::figure::unit::FigureUnit;
 
 /// Height of the plot.
@@ -148,10 +149,15 @@ impl Frame {
 }
 
 impl RooflineChart {
-    /// The figure as SVG text.
+    /// The figure as SVG text, for a page.
     pub fn svg(&self) -> String {
+        self.svg_on(FigurePaper::default())
+    }
+
+    /// The figure as SVG text.
+    pub fn svg_on(&self, paper: FigurePaper) -> String {
         let mut content = self.content();
-        let mut sheet = Sheet::new(&self.title, &self.subtitle);
+        let mut sheet = Sheet::new(paper, &self.title, &self.subtitle);
         sheet.legend(&self.legend(&content));
         let (height, across) = match self.normalised {
             true => {
@@ -160,7 +166,7 @@ impl RooflineChart {
             false => ("Performance", "Arithmetic intensity (FLOP/B)"),
         };
         sheet.caption(height);
-        let frame = frame(&content, sheet.y);
+        let frame = frame(&content, paper, sheet.y);
         if let [only] = &content.roofs[..] {
             roofs::shade(&mut sheet, only, &frame);
         }
@@ -280,7 +286,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// Axes that hold every ridge with some slope and some roof beside it, and every operator.
-fn frame(content: &Content<'_>, top: f64) -> Frame {
+fn frame(content: &Content<'_>, paper: FigurePaper, top: f64) -> Frame {
     let ridges = content.roofs.iter().flat_map(|roof| roof.peaks.iter().map(|(_, peak)| roof.ridge(*peak)));
     let mut span = (f64::INFINITY, f64::NEG_INFINITY);
     for ridge in ridges {
@@ -297,12 +303,12 @@ fn frame(content: &Content<'_>, top: f64) -> Frame {
     for operator in &content.operators {
         speeds = (speeds.0.min(operator.flops_per_s / 1.5), speeds.1.max(operator.flops_per_s * 1.5));
     }
-    let bottom = top + HEIGHT;
+    let bottom = top + paper.height(HEIGHT);
     let log = crate::figure::Scale::Log10;
     let speed = if content.roofs.iter().any(|roof| roof.normalised) { FigureUnit::Share } else { SPEED };
     let y = Ruler::new(speed, log, speeds, Ends::Values, (bottom, top));
     let left = MARGIN + y.widest(SMALL) + 8.0;
-    let right = WIDTH - roofs::margin(&content.roofs);
+    let right = paper.width() - roofs::margin(&content.roofs, paper);
     let x = Ruler::new(FigureUnit::Number, log, span, Ends::Values, (left, right));
     let is_empty = content.roofs.is_empty() && content.operators.is_empty();
     let (x, y) = if is_empty { (x.bare(), y.bare()) } else { (x, y) };

@@ -87,7 +87,13 @@ pub fn draw(sheet: &mut Sheet, dots: &[Dot<'_>], places: &mut OccupiedAreas) -> 
             crowded.push(dot);
         }
     }
-    for dot in crowded {
+    let most = sheet.key_room(crowded.iter().map(|dot| dot.operator.label.as_str()));
+    for (place, dot) in crowded.into_iter().enumerate() {
+        // A number without its name says nothing.
+        if place >= most {
+            numbered.unnamed += 1;
+            continue;
+        }
         let number = numbered.names.len() + 1;
         let words = number.to_string();
         if is_clear(dots, dot, &words) {

@@ -1,5 +1,6 @@
 //! Roofs: a slope where bytes limit, a level line for each peak, and the ridge between them.
 
+use crate::figure::paper::FigurePaper;
 use crate::figure::place::{self, Area, OccupiedAreas};
 use crate::figure::roofline::{Frame, Roof};
 use crate::figure::sheet::Sheet;
@@ -65,27 +66,31 @@ fn first_class(class: &str) -> &str {
 }
 
 /// A peak and its words: of what it is, and how high.
-fn peaks<'a>(roofs: &'a [Roof<'a>]) -> impl Iterator<Item = (&'a Roof<'a>, f64, String, String)> {
+fn peaks<'a>(
+    roofs: &'a [Roof<'a>],
+    paper: FigurePaper,
+) -> impl Iterator<Item = (&'a Roof<'a>, f64, String, String)> {
     let with_device = roofs.len() > 1;
     roofs.iter().flat_map(move |roof| {
         roof.peaks.iter().map(move |(name, peak)| {
             let name = svg::kept(name);
             let words = if with_device { format!("{} {name}", svg::kept(roof.name)) } else { name };
-            (roof, *peak, svg::fitted(&words, BOLD, NAME), roof.speed(*peak))
+            (roof, *peak, svg::fitted(&words, BOLD, paper.name(NAME)), roof.speed(*peak))
         })
     })
 }
 
 /// Width of the words beside the plot.
-pub fn margin(roofs: &[Roof<'_>]) -> f64 {
-    let widths = peaks(roofs).map(|(_, _, name, high)| svg::width(&name, BOLD).max(svg::width(&high, SMALL)));
+pub fn margin(roofs: &[Roof<'_>], paper: FigurePaper) -> f64 {
+    let widths =
+        peaks(roofs, paper).map(|(_, _, name, high)| svg::width(&name, BOLD).max(svg::width(&high, SMALL)));
     MARGIN + widths.fold(0.0, f64::max) + BESIDE
 }
 
 /// The peaks' names and heights, beside the plot.
 fn name_peaks(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame) {
     let plot = frame.plot;
-    let named: Vec<(&Roof<'_>, f64, String, String)> = peaks(roofs).take(PEAKS).collect();
+    let named: Vec<(&Roof<'_>, f64, String, String)> = peaks(roofs, sheet.paper).take(PEAKS).collect();
     let wanted: Vec<f64> = named.iter().map(|(_, peak, _, _)| frame.y.at(*peak)).collect();
     let gap = ((plot.bottom - plot.top) / named.len().max(1) as f64).min(TWO_LINES);
     let heights = place::spread(&wanted, gap, (plot.top, plot.bottom));
@@ -105,7 +110,7 @@ fn name_peaks(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame) {
 fn name_slope(sheet: &mut Sheet, roof: &Roof<'_>, frame: &Frame, places: &mut OccupiedAreas) {
     let Some((_, peak)) = roof.peaks.first() else { return };
     let [start, ridge, _] = outline(roof, *peak, frame);
-    let words = roof.words(&svg::fitted(roof.name, BOLD, NAME));
+    let words = roof.words(&svg::fitted(roof.name, BOLD, sheet.paper.name(NAME)));
     let (dx, dy) = (ridge.0 - start.0, ridge.1 - start.1);
     let length = dx.hypot(dy);
     let (along, across) = ((dx / length, dy / length), (dy / length, -dx / length));

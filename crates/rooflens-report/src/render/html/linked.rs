@@ -5,6 +5,7 @@ use rooflens_analyze::Findings;
 
 use super::{Around, FOOTER, SCRIPT, STYLE, body, draw_part, escape, living, timeline};
 use crate::Extras;
+use crate::charts::ChartData;
 use crate::render::Part;
 
 /// Runs before the page is drawn: what needs a script may be shown.
@@ -104,23 +105,24 @@ struct Needs {
     charts: bool,
 }
 
-/// Parts as a linked page.
-pub fn parts(parts: &[Part], frame: &PageFrame<'_>) -> String {
-    let (links, body) = drawn(parts);
-    page(&links, &body, frame, Needs::default())
+/// Parts as a linked page, with living charts at the head of their sections.
+pub fn parts(parts: &[Part], charts: &[ChartData], frame: &PageFrame<'_>) -> String {
+    let (links, body) = drawn(parts, charts);
+    let needs = Needs { charts: !charts.is_empty(), ..Needs::default() };
+    page(&links, &(body + &living::data(charts)), frame, needs)
 }
 
 /// Parts alone, to be put into a page that is there already.
 pub fn fragment(parts: &[Part]) -> String {
-    drawn(parts).1
+    drawn(parts, &[]).1
 }
 
 /// Links to the parts, and the parts.
-fn drawn(parts: &[Part]) -> (String, String) {
+fn drawn(parts: &[Part], charts: &[ChartData]) -> (String, String) {
     let (mut links, mut body) = (String::new(), String::new());
     for (at, part) in parts.iter().enumerate() {
         let before = parts[..at].iter().filter(|other| other.name == part.name).count();
-        let drawn = draw_part(part, Around::default());
+        let drawn = draw_part(part, Around { charts, places: None });
         // Comparisons with several runs have the same part several times.
         let (id, drawn) = match before {
             0 => (part.name.to_owned(), drawn),
@@ -198,7 +200,7 @@ mod tests {
         let assets = [(AssetUse::Style, "/a.css".to_owned()), (AssetUse::Script, "/b.js".to_owned())];
         let site = [("Runs", "/", true)];
         let frame = PageFrame { title: "<b>", assets: &assets, site: &site, ..PageFrame::default() };
-        let drawn = parts(&[part("<script>"), part("two")], &frame);
+        let drawn = parts(&[part("<script>"), part("two")], &[], &frame);
         assert_eq!(drawn.matches("<script").count(), 1);
         assert!(drawn.contains("<script defer src=\"/b.js\"></script>"));
         assert!(drawn.contains("&lt;script&gt;") && drawn.contains("<title>&lt;b&gt;</title>"));

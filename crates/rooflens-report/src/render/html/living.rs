@@ -103,6 +103,6 @@ pub(super) fn data(charts: &[ChartData]) -> String {
 }
 
 /// JSON that cannot end the element it stands in.
-fn inert(json: &str) -> String {
+pub(super) fn inert(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

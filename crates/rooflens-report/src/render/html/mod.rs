@@ -103,6 +103,14 @@ pub fn charted(title: &str, sections: &[Part], charts: &[ChartData], footer: &'s
     shell(title, &links(sections), &body, footer, "")
 }
 
+/// A chart alone, as a whole file.
+pub fn chart(title: &str, chart: &ChartData) -> String {
+    let charts = std::slice::from_ref(chart);
+    let mut parts = vec![];
+    living::add_parts(&mut parts, charts, 0);
+    charted(title, &parts, charts, FOOTER)
+}
+
 /// The list of sections.
 fn links(sections: &[Part]) -> String {
     let link = |part: &Part| format!("<a href=\"#{}\">{}</a>", part.name, escape(part.title));
@@ -149,7 +157,9 @@ fn draw_part(part: &Part, around: Around<'_>) -> String {
     let (figures, rest) = living::figures(part, charts);
     let rest = pictures_first(&rest);
     let mut out = format!("<section id=\"{name}\" aria-labelledby=\"{name}-title\">\n");
-    let hidden = if matches!(blocks.first(), Some(Block::Lead(_))) { " class=\"hidden\"" } else { "" };
+    // A sentence or a chart alone has its own heading.
+    let speaks = blocks.is_empty() || matches!(blocks.first(), Some(Block::Lead(_)));
+    let hidden = if speaks { " class=\"hidden\"" } else { "" };
     out.push_str(&format!("<h2 id=\"{name}-title\"{hidden}>{}</h2>\n<div class=\"items\">\n", escape(title)));
     out.push_str(&figures);
     for (heading, block, size) in sized(&rest) {

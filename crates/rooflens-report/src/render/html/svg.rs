@@ -10,6 +10,8 @@ const TOP: f64 = 8.0;
 const BOTTOM: f64 = 22.0;
 /// Room for the distribution beside points.
 const SIDE: f64 = 64.0;
+/// Up to so many dots are large.
+const FEW: usize = 60;
 /// Parts of the distribution.
 const BINS: usize = 32;
 
@@ -217,7 +219,11 @@ fn dots(chart: &Chart, points: &[(f64, f64)], frame: &Frame) -> String {
             )
         })
         .collect();
-    format!("<path class=\"dots\" d=\"{usual}\"/><path class=\"dots beyond\" d=\"{beyond}\"/>{side}")
+    // A handful of runs is to be seen as well as thousands of steps.
+    let few = if points.len() <= FEW { " few" } else { "" };
+    format!(
+        "<path class=\"dots{few}\" d=\"{usual}\"/><path class=\"dots{few} beyond\" d=\"{beyond}\"/>{side}"
+    )
 }
 
 fn columns(series: &[Series], frame: &Frame) -> String {

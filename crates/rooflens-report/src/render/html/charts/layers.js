@@ -40,5 +40,11 @@ drawers.layers = (data) => {
   };
   const tallest = Math.max(...data.phases.map((phase) => phase.classes.length));
   const scale = (colours, state) => [`${data.has_floor ? "lost" : "time"} 0`, shades(colours), time(most(state))];
-  return { controls, option, scale, height: 60 + 28 * tallest };
+  const note = (state) => {
+    const phase = chosen(state);
+    const steps = phase.steps > 1 ? `Sum over ${whole(phase.steps)} steps. ` : "";
+    const others = data.has_floor ? ": kernels of no operator of the model are not shown" : "";
+    return `${steps}${share(phase.covered)} of the kernel time is in a layer${phase.covered < 0.9995 ? others : ""}.`;
+  };
+  return { controls, option, scale, note, height: 60 + 28 * tallest };
 };

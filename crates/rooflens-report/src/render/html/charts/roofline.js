@@ -80,7 +80,7 @@ drawers.roofline = (data) => {
         // Only what has a symbol has a label.
         symbol: index === points.length - 1 ? "circle" : "none", symbolSize: 0.1,
         label: {
-          show: index === points.length - 1, position: "left", align: "right", verticalAlign: "bottom", offset: [0, -3],
+          show: index === points.length - 1, position: "left", align: "right", verticalAlign: "bottom", offset: [0, -8],
           formatter: label, color: isUsed ? colours.ink : colours.muted, fontSize: 11,
           textBorderColor: colours.card, textBorderWidth: 3,
         },

@@ -2,8 +2,8 @@
 drawers.steps = (data) => {
   const controls = [{ key: "group", label: "Steps", values: data.groups.map((group, index) => [String(index), group.name]) }];
   const chosen = (state) => data.groups[Number(state.group)] ?? data.groups[0];
-  const point = (group, ranks) => (step, index) => ({
-    value: [index, step.ns],
+  const point = (group, ranks) => (step) => ({
+    value: [step.number, step.ns],
     weight: step.ns,
     tip: {
       title: `step ${step.number}${ranks > 1 ? ` of rank ${step.rank}` : ""}`,
@@ -19,24 +19,36 @@ drawers.steps = (data) => {
       group: group.name, phase: group.phase,
     },
   });
+  const ranksOf = (group) => [...new Set(group.points.map((step) => step.rank))].sort((a, b) => a - b);
   const option = (colours, state) => {
     const group = chosen(state);
-    const ranks = new Set(group.points.map((step) => step.rank)).size;
+    const ranks = ranksOf(group);
     const limit = group.p99_ns ?? Infinity;
-    const dots = group.points.map(point(group, ranks));
+    const dots = group.points.map(point(group, ranks.length));
     const dot = (name, colour, symbol, size, kept) => ({
       name, type: "scatter", animation: false, symbol, symbolSize: size, large: true, largeThreshold: 300,
       itemStyle: { color: colour, opacity: 0.75 }, data: dots.filter(({ value }) => kept(value[1])),
     });
+    const numbers = group.points.map((step) => step.number);
+    // Several ranks are told apart by colour, as far as there are colours.
+    const series = ranks.length > 1
+      ? ranks.map((rank, index) => ({
+        ...dot(`rank ${rank}`, colours.nth(index), colours.symbol(index), 7, () => true),
+        data: dots.filter((_, at) => group.points[at].rank === rank),
+      })).filter((one) => !state.hidden.has(one.name))
+      : [
+        dot("steps", colours.tone("plain"), "circle", 6, (ns) => ns <= limit),
+        dot("beyond p99", colours.tone("launch_bound"), "diamond", 11, (ns) => ns > limit),
+      ];
     const lines = [["p50", group.p50_ns], ["p99", group.p99_ns]].filter(([, ns]) => ns !== null);
     return {
       grid: { left: 8, right: 16, top: 14, bottom: 10 },
-      xAxis: axis(colours, { type: "value", min: 0, max: Math.max(1, group.points.length - 1), minInterval: 1, name: "steps in order of start", nameGap: 26, splitLine: { show: false } }),
+      xAxis: axis(colours, { type: "value", min: Math.min(...numbers), max: Math.max(...numbers, numbers[0] + 1), minInterval: 1, name: "step", nameGap: 26, splitLine: { show: false } }),
       yAxis: axis(colours, { type: "value", scale: true, axisLabel: { color: colours.muted, fontSize: 11, formatter: (value) => short(time(value)) } }),
       dataZoom: [{ ...ZOOM, xAxisIndex: 0 }],
       series: [
-        { ...dot("steps", colours.tone("plain"), "circle", 6, (ns) => ns <= limit), markLine: rules(colours, lines.map(([name, ns]) => rule(colours, name, ns, `${name} ${time(ns)}`))) },
-        dot("beyond p99", colours.tone("launch_bound"), "diamond", 11, (ns) => ns > limit),
+        ...series,
+        { type: "scatter", data: [], markLine: rules(colours, lines.map(([name, ns]) => rule(colours, name, ns, `${name} ${time(ns)}`))) },
       ],
     };
   };
@@ -44,7 +56,12 @@ drawers.steps = (data) => {
     const group = chosen(state);
     const flawed = group.flawed > 0 ? ` ${group.flawed} disturbed by the recording are left out.` : "";
     const sampled = group.is_sampled ? ` ${whole(group.points.length)} of them, evenly sampled.` : "";
-    return `${whole(group.count)} steps, ${group.timeline === "device" ? "span on the device" : "duration on the host"}.${sampled}${flawed}`;
+    const ranks = ranksOf(group).length;
+    return `${whole(group.count)} steps${ranks > 1 ? ` of ${ranks} ranks` : ""}, ${group.timeline === "device" ? "span on the device" : "duration on the host"}.${sampled}${flawed}`;
   };
-  return { controls, option, note, height: 260 };
+  const legend = (state) => {
+    const ranks = ranksOf(chosen(state));
+    return ranks.length > 1 ? ranks.map((rank, index) => ({ name: `rank ${rank}`, text: `rank ${rank}`, index })) : [];
+  };
+  return { controls, option, legend, note, height: 260 };
 };

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::Ledger;
+use rooflens_analyze::analyses::{Ledger, Trace};
 use rooflens_analyze::ledger::Line;
 use rooflens_analyze::timeline::{DrawnLane, DrawnName, DrawnStep, DrawnTimeline, DrawnWindow};
 use rooflens_schema::tables::PhaseKind;
 use serde::Serialize;
 
+use crate::render::html::living::inert;
 use crate::sections::line_tone;
 use crate::text;
 
@@ -27,6 +28,8 @@ type PageName = (String, Option<String>, Option<&'static str>, Option<BTreeMap<&
 #[derive(Serialize)]
 struct PageTimeline<'a> {
     host: bool,
+    /// Ranks of the job; the steps are those of the first.
+    ranks: usize,
     names: Vec<PageName>,
     classes: Vec<&'static str>,
     layers: &'a [i32],
@@ -43,12 +46,15 @@ struct PageTimeline<'a> {
 #[derive(Serialize)]
 struct PageStep<'a> {
     index: usize,
-    number: Option<i64>,
+    /// Its number, or which of its kind it is.
+    number: i64,
     kind: &'static str,
     name: u32,
     start: Moment,
-    span: i64,
     wall: i64,
+    /// Time that is no line of its own.
+    #[serde(skip_serializing_if = "is_zero")]
+    others: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     excluded: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +93,11 @@ struct PageLane<'a> {
     merged: &'a [(usize, usize, i64)],
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(ns: &i64) -> bool {
+    *ns == 0
+}
+
 fn is_empty<T>(column: &&[T]) -> bool {
     column.is_empty()
 }
@@ -97,6 +108,7 @@ pub fn json(findings: &Findings, timeline: &DrawnTimeline) -> String {
     let floors = ledger.map(floors).unwrap_or_default();
     let page = PageTimeline {
         host: timeline.is_host,
+        ranks: findings.get::<Trace>().map_or(1, |trace| trace.ranks),
         names: timeline.names.iter().map(|of| name(of, &floors)).collect(),
         classes: timeline.classes.iter().map(|class| class.as_str()).collect(),
         layers: &timeline.layers,
@@ -120,7 +132,7 @@ pub fn json(findings: &Findings, timeline: &DrawnTimeline) -> String {
     };
     // Columns of numbers and text: serialising cannot fail.
     let json = serde_json::to_string(&page).unwrap_or_else(|_| "null".to_owned());
-    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+    inert(&json)
 }
 
 /// Mean lower bound of a launch, by name of the kernel and kind of step.
@@ -148,12 +160,12 @@ fn name(of: &DrawnName, floors: &Floors<'_>) -> PageName {
 fn step(step: &DrawnStep) -> PageStep<'_> {
     PageStep {
         index: step.index,
-        number: step.number,
+        number: step.number.unwrap_or(step.of_kind as i64),
         kind: step.kind.as_str(),
         name: step.name,
         start: Moment(step.start_ns.to_string()),
-        span: step.end_ns.saturating_sub(step.start_ns),
         wall: step.wall_ns(),
+        others: step.others_ns(),
         excluded: step.excluded.as_deref(),
         window: step.window,
         lines: &step.lines,

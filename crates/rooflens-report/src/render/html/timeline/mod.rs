@@ -37,10 +37,13 @@ pub fn section(findings: &Findings, timeline: &DrawnTimeline) -> String {
         0 => String::new(),
         more => format!(" {} more steps are not listed.", format::count(more as i64)),
     };
-    let about = format!(
-        "Steps on the {what}'s timeline, each from its first activity to the end of its last, with the gaps that its \
-         activities end.{left_out}"
-    );
+    let about = match timeline.steps.is_empty() {
+        true => "No steps are known: the longest calls are drawn with their neighbors.".to_owned(),
+        false => format!(
+            "Steps on the {what}'s timeline, each from its first activity to the end of its last. The time ledger \
+             also counts the gap before a step, and counts time for one step only where several overlap.{left_out}"
+        ),
+    };
     let still = picture::median_step(timeline).unwrap_or_default();
     format!(
         "<section id=\"timeline\" aria-labelledby=\"timeline-title\">\n<h2 id=\"timeline-title\">Timeline</h2>\n\

@@ -23,10 +23,12 @@ pub fn median_step(timeline: &DrawnTimeline) -> Option<String> {
     let step = &timeline.steps[window.step?];
     let lanes: Vec<&DrawnLane> = window.lanes.iter().take(LANES).collect();
     let rows: String = lanes.iter().enumerate().map(|(at, lane)| row(timeline, window, lane, at)).collect();
-    let number = step.number.unwrap_or(step.index as i64);
+    let number = step.number.unwrap_or(step.of_kind as i64);
+    let is_one = timeline.steps.iter().filter(|other| other.kind == step.kind).count() < 2;
     let title = format!(
-        "{} step {number}, the median of its kind: {}",
+        "{} step {number}{}: {}",
         words(step.kind.as_str()),
+        if is_one { "" } else { ", the median of its kind" },
         format::time(step.wall_ns() as f64)
     );
     let height = LANE * lanes.len() as f64;

@@ -2,6 +2,12 @@
 const showDifference = (step, base) => {
   difference.replaceChildren();
   if (!step || !base || step === base) return;
+  if (step.excluded || base.excluded) {
+    difference.append(element("p", { class: "tl-sentence" },
+      `${label(step.excluded ? step : base)} is affected by the recording (${words(step.excluded ?? base.excluded)}): `
+      + "its time may hold work of other steps, so it is not compared."));
+    return;
+  }
   const change = step.wall - base.wall;
   const rows = (title, names, of, place) => {
     const all = names
@@ -13,7 +19,8 @@ const showDifference = (step, base) => {
     const body = element("tbody");
     for (const row of all) {
       const by = row.step - row.base;
-      const find = element("button", { type: "button", class: "tl-find", onclick: () => go(place(row)) }, row.name);
+      const mark = place(row);
+      const find = mark ? element("button", { type: "button", class: "tl-find", onclick: () => go(mark) }, row.name) : row.name;
       body.append(element("tr", {}, element("th", { scope: "row" }, find), number(time(row.base)),
         number(time(row.step)), number(`${by >= 0 ? "+" : "−"}${time(Math.abs(by))}`)));
     }
@@ -23,13 +30,16 @@ const showDifference = (step, base) => {
   };
   const number = (text) => element("td", { class: "n" }, text);
   const sign = change >= 0 ? "longer" : "shorter";
+  const isAlike = Math.abs(change) < 0.01 * base.wall;
   difference.append(element("p", { class: "tl-sentence" },
-    `${label(step)} takes ${time(step.wall)}: ${time(Math.abs(change))} ${sign} than the median, ${label(base)} `
-    + `(${time(base.wall)}).`));
+    `${label(step)} takes ${time(step.wall)}: ${isAlike ? "about as long as" : `${time(Math.abs(change))} ${sign} than`} `
+    + `the median, ${label(base)} (${time(base.wall)}).`));
   const layers = data.layers.map((layer) => `layer ${layer}`);
   rows("by layer, gaps included", layers, (one) => one.layers, (row) => ({ kind: "layer", layer: data.layers[row.at] }));
-  rows("by class of kernel", data.classes.map(words), (one) => one.classes,
+  rows("by class, overlaps once", data.classes.map(words), (one) => one.classes,
     (row) => ({ kind: "class", class: data.classes[row.at] }));
-  rows("by line of the ledger", data.lines.map((line) => line[1]), (one) => one.lines,
-    (row) => ({ kind: "line", line: row.at }));
+  // With what is no line of its own, the lines add up to the step.
+  const lines = [...data.lines.map((line) => line[1]), "of other steps, or of none"];
+  rows("by line of the ledger", lines, (one) => [...one.lines, one.others ?? 0],
+    (row) => (row.at < data.lines.length ? { kind: "line", line: row.at } : null));
 };

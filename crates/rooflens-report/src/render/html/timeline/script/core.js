@@ -32,7 +32,7 @@ const shortName = (at) => data.names[at]?.[0] ?? "";
 const fullName = (at) => data.names[at]?.[1] ?? shortName(at);
 const classOf = (at) => data.names[at]?.[2] ?? null;
 const floorOf = (at, kind) => data.names[at]?.[3]?.[kind] ?? null;
-const label = (step) => `${step.kind === "step" ? "" : `${words(step.kind)} `}step ${step.number ?? step.index}`;
+const label = (step) => `${step.kind === "step" ? "" : `${words(step.kind)} `}step ${step.number}`;
 
 // Lanes come as differences: starts since that of the window are what is drawn and searched.
 for (const window of data.windows) {

@@ -68,12 +68,16 @@ const build = () => {
   const wanted = [];
   const add = (step, title) => {
     if (step && step.window !== undefined && !wanted.some((one) => one.at === step.window)) {
-      wanted.push({ at: step.window, title: `${title}: ${label(step)}, ${time(step.wall)}` });
+      const rank = data.ranks > 1 ? ` of rank ${data.windows[step.window].rank}` : "";
+      // A step that the recording disturbed is neither the median nor the slowest of anything, and nor is an only one.
+      const isOne = step.excluded || sound(step.kind).length < 2;
+      const flaw = step.excluded ? `; left out of statistics: ${words(step.excluded)}` : "";
+      wanted.push({ at: step.window, title: `${isOne ? "" : `${title}: `}${label(step)}${rank}, ${time(step.wall)}${flaw}` });
     }
   };
   state.selected = null;
   if (state.excerpt !== null) {
-    wanted.push({ at: state.excerpt, title: "The longest call, with its neighbours" });
+    wanted.push({ at: state.excerpt, title: "The longest call, with its neighbors" });
   } else {
     add(base, "Median");
     add(slowest, "Slowest");
@@ -91,7 +95,7 @@ const build = () => {
   showDifference(state.excerpt === null ? chosen ?? (slowest !== base ? slowest : null) : null, base);
   showDetails();
   drawStrip();
-  fit();
+  look();
   for (const button of controls.querySelectorAll("[data-kind]")) {
     button.setAttribute("aria-pressed", button.dataset.kind === state.kind);
   }

@@ -5,6 +5,29 @@ const fit = () => {
   span.length = (fitLength() - span.from) * 1.01;
   redraw();
 };
+// The longest time without an activity in a window, from its first moment.
+const longestGap = (shown) => {
+  const busy = shown.lanes.filter((lane) => lane.kind === "stream")
+    .flatMap((lane) => Array.from(lane.at, (at, i) => [at, at + lane.dur[i]])).sort((a, b) => a[0] - b[0]);
+  let [end, longest] = [0, [0, 0]];
+  for (const [from, to] of busy) {
+    if (from - end > longest[1] - longest[0]) longest = [end, from];
+    end = Math.max(end, to);
+  }
+  return longest;
+};
+// What is seen at first: all, or what follows where most of it is one gap before the work.
+const look = () => {
+  fit();
+  const gaps = open.map((panel) => [panel, longestGap(panel.window)]);
+  const isQuiet = ([panel, [from, to]]) => to - from > 0.6 * panel.window.span && to < panel.window.span;
+  if (!gaps.length || !gaps.every(isQuiet)) return;
+  const begin = Math.min(...gaps.map(([panel, [, to]]) => to - panel.offset));
+  const rest = fitLength() - begin;
+  span.from = begin - 0.04 * rest;
+  span.length = rest * 1.06;
+  redraw();
+};
 const panelOf = (windowAt, title) => {
   const shown = data.windows[windowAt];
   const step = shown.step === undefined ? null : steps[shown.step];
@@ -71,6 +94,7 @@ const attach = (panel) => {
     }[event.key];
     if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
+    hideTip();
     act();
   });
 };

@@ -62,6 +62,7 @@ const showDetails = () => {
   const step = panel.window.step === undefined ? null : steps[panel.window.step];
   const title = lane.kind === "layers" ? `layer ${what}` : named ? fullName(what) : `idle: ${data.lines[what]?.[1]}`;
   fact("start", exact(start));
+  if (step) fact("since the step's first activity", time(Number(start - BigInt(step.start))));
   fact("duration", exact(lane.dur[at]));
   const many = lane.many.get(at);
   if (many) fact("stands for", `${many.count} short activities, ${time(many.busy)}`);

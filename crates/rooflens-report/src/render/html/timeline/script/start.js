@@ -37,7 +37,8 @@ if (data.windows.some((window) => window.lanes.some((lane) => lane.wait))) {
 }
 if (steps.length > 1) strip.append(element("div", {}, stripCanvas));
 const help = element("p", { class: "aside" },
-  "Drag to move, Ctrl or Shift + wheel to zoom, arrow keys when focused; click a slice for its row, a bar above for its step.");
+  `Drag to move, Ctrl or Shift + wheel to zoom, arrow keys when focused; click a slice for its row${
+    steps.length > 1 ? ", a bar above for its step" : ""}.`);
 view.append(controls, strip, legend, panels, details, difference, help);
 if (!steps.length) state.excerpt = data.windows.length ? 0 : null;
 build();
