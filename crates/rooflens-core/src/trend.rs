@@ -149,7 +149,7 @@ pub fn trend_of_runs(
         Some(folder) => folder.clone(),
         None => format!("{} ({})", run.text("run_id"), run.text("day")),
     };
-    let mixed = mixed_columns(measured());
+    let mixed = mixed_columns(measured(), |run, column| run.text(column));
     let mut notes = Vec::new();
     if !mixed.is_empty() {
         notes.push(format!(

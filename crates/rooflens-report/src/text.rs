@@ -106,6 +106,19 @@ pub fn pieces(sentence: &str) -> Vec<(&str, bool)> {
     sentence.split('`').enumerate().map(|(index, words)| (words, index % 2 == 1)).collect()
 }
 
+/// The first sentence, and the others: what is read at a glance, and what is read then. A point between backticks, or
+/// one that no capital letter follows, ends none.
+pub fn first_sentence(sentences: &str) -> (&str, &str) {
+    let is_outside = |at: usize| sentences[..at].matches('`').count().is_multiple_of(2);
+    let begins = |rest: &str| rest.trim_start_matches('`').starts_with(|first: char| first.is_uppercase());
+    let ends = sentences.match_indices(". ").map(|(at, _)| at + 1);
+    let mut ends = ends.filter(|at| is_outside(*at) && begins(&sentences[at + 1..]));
+    match ends.next() {
+        Some(at) => (&sentences[..at], &sentences[at + 1..]),
+        None => (sentences, ""),
+    }
+}
+
 /// The text's first `characters`, and how much was cut.
 pub fn clip(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
@@ -141,6 +154,15 @@ mod tests {
     fn nothing_is_obeyed() {
         assert_eq!(clean("a\u{1b}[31mb\u{7}\r\nc\u{202e}d\u{9b}2J\u{0}e"), "a[31mb  cd2Je");
         assert_eq!(clean("é e\u{301}"), "é e");
+    }
+
+    #[test]
+    fn the_first_sentence_stands_alone() {
+        let (first, rest) = first_sentence("GPU 8.5% busy, as in `a. B`, e.g. here. Idle 91.5%. More.");
+        assert_eq!((first, rest), ("GPU 8.5% busy, as in `a. B`, e.g. here.", "Idle 91.5%. More."));
+        assert_eq!(first_sentence("One. `Two` follows."), ("One.", "`Two` follows."));
+        assert_eq!(first_sentence("Only one."), ("Only one.", ""));
+        assert_eq!(first_sentence(""), ("", ""));
     }
 
     #[test]

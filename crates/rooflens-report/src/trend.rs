@@ -9,49 +9,35 @@ use crate::render::Part;
 /// With fewer values, no change can be told from chance.
 const FEWEST: usize = 4;
 
-/// A change, and the run that it begins with; without one, its index.
-type Point = (ChangePoint, String);
-
-const TIMES: &[Field<Point>] = &[
-    (Column::text("at", "Since"), |(_, at)| Cell::code(at.clone())),
-    (Column::number("index", "Index"), |(point, _)| Cell::count(point.index)),
-    (Column::number("before_ns", "Before"), |(point, _)| Cell::MeanTime(point.before)),
-    (Column::number("after_ns", "After"), |(point, _)| Cell::MeanTime(point.after)),
-    (Column::number("change", "Change"), change),
-    (Column::number("p", "p"), p),
-];
-
-const PLAIN: &[Field<Point>] = &[
-    (Column::text("at", "Since"), |(_, at)| Cell::code(at.clone())),
-    (Column::number("index", "Index"), |(point, _)| Cell::count(point.index)),
-    (Column::number("before", "Before"), |(point, _)| Cell::amount(point.before, "")),
-    (Column::number("after", "After"), |(point, _)| Cell::amount(point.after, "")),
-    (Column::number("change", "Change"), change),
-    (Column::number("p", "p"), p),
-];
-
-fn change((point, _): &Point) -> Cell {
-    Cell::or(point.change, Cell::Change, "the mean before is 0")
+/// A change of a metric.
+struct Point<'a> {
+    key: &'a str,
+    found: &'a ChangePoint,
+    /// The run that it begins with; without one, its index.
+    at: String,
 }
 
-fn p((point, _): &Point) -> Cell {
-    Cell::text(format!("{:.1e}", point.p))
+/// A table of changes. Times have their unit in the names of columns, as everywhere.
+fn fields<'a>(before: &'static str, after: &'static str) -> [Field<Point<'a>>; 6] {
+    [
+        (Column::text("at", "Since"), |point| Cell::code(point.at.clone())),
+        (Column::number("index", "Index"), |point| Cell::count(point.found.index)),
+        (Column::number(before, "Before"), |point| Cell::metric(point.key, point.found.before)),
+        (Column::number(after, "After"), |point| Cell::metric(point.key, point.found.after)),
+        (Column::number("change", "Change"), |point| {
+            Cell::or(point.found.change, Cell::Change, "the mean before is 0")
+        }),
+        (Column::number("p", "p"), |point| Cell::text(format!("{:.1e}", point.found.p))),
+    ]
 }
 
 /// The values, with the run of each where they come from runs, and the change points among them.
 pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[ChangePoint]) -> Vec<Part> {
-    let is_time = key.ends_with("_ns");
-    let is_share =
-        key.ends_with("_share") || key.ends_with("_rate") || key.starts_with("mfu") || key.starts_with("mbu");
     let at = |point: &ChangePoint| match runs.and_then(|runs| runs.get(point.index)) {
         Some(run) => run.clone(),
         None => format!("index {}", point.index),
     };
-    let unit = match (is_time, is_share) {
-        (true, _) => ChartUnit::Time,
-        (_, true) => ChartUnit::Share,
-        _ => ChartUnit::Amount("".into()),
-    };
+    let unit = ChartUnit::of_metric(key);
     let value = |value: f64| format::value(value, &unit).trim_end().to_owned();
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -89,9 +75,12 @@ pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[Chang
         }],
         rules: vec![],
     };
-    let fields = if is_time { TIMES } else { PLAIN };
-    let points: Vec<Point> = points.iter().map(|point| (point.clone(), at(point))).collect();
-    let table = Table::new("change_points", fields, &points, usize::MAX);
+    let fields = match unit {
+        ChartUnit::Time => fields("before_ns", "after_ns"),
+        _ => fields("before", "after"),
+    };
+    let points: Vec<Point<'_>> = points.iter().map(|found| Point { key, found, at: at(found) }).collect();
+    let table = Table::new("change_points", &fields, &points, usize::MAX);
     let mut blocks = vec![Block::Lead(lead), Block::Chart(chart)];
     blocks.extend((!points.is_empty()).then_some(Block::Table(table)));
     vec![Part { name: "trend", title: "Trend", blocks }]

@@ -184,6 +184,8 @@ fn continues(operator: &OperatorFloor, role: Role, kernel: &StepKernel, open: us
     let more = match role {
         Role::Experts => 0.0,
         Role::Attention | Role::State => 0.05,
+        // Queries, then keys.
+        Role::Norm if open < operator.parts.len() && kernel.class == K::Norm => 0.0,
         Role::Norm => 0.4,
         Role::Small | Role::Collective | Role::Router => 0.2,
         Role::Linear if open < operator.parts.len() => 0.0,
@@ -275,6 +277,43 @@ mod tests {
             })
             .collect();
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn norms_of_queries_and_keys_are_one_operator() {
+        use KernelClass as K;
+        let mut one = layer();
+        one.insert(2, operator("qk_norm", "norm", 0.1, 2));
+        let operators: Vec<_> = (0..2).flat_map(|_| one.clone()).collect();
+        let of_layer = [
+            (K::Norm, 3.0),
+            (K::Gemm, 60.0),
+            (K::Norm, 2.0),
+            (K::Norm, 1.0),
+            (K::Rope, 4.0),
+            (K::Attention, 90.0),
+            (K::Gemm, 40.0),
+            (K::Norm, 3.0),
+            (K::Gemm, 100.0),
+            (K::Gemm, 70.0),
+        ];
+        let sequence: Vec<_> = (0..2).flat_map(|_| of_layer).collect();
+        let groups = align(&operators, &kernels(&sequence)).unwrap();
+        let found = named(&groups, &operators);
+        for layer in 0..2 {
+            let at = layer * of_layer.len();
+            for (name, kernels) in
+                [("input_norm", vec![at]), ("qk_norm", vec![at + 2, at + 3]), ("post_norm", vec![at + 7])]
+            {
+                assert!(found.contains(&(name.to_owned(), kernels.clone())), "{name} {kernels:?}: {found:?}");
+            }
+        }
+        // Fused with the rotation, it has one kernel or none, and the norm behind attention keeps its own.
+        let fused: Vec<_> =
+            sequence.iter().copied().filter(|(class, ns)| *class != K::Norm || *ns == 3.0).collect();
+        let groups = align(&operators, &kernels(&fused)).unwrap();
+        let found = named(&groups, &operators);
+        assert!(found.contains(&("post_norm".to_owned(), vec![5])), "{found:?}");
     }
 
     #[test]

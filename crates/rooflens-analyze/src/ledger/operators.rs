@@ -16,7 +16,7 @@ pub struct OperatorFloor {
     pub class: &'static str,
     /// Rows and columns of its weight on this device; none where it is no single matrix.
     pub matrix: Option<(u64, u64)>,
-    /// The share of its work of each GEMM that it may be run as.
+    /// The share of its work of each kernel that it may be run as.
     pub parts: Vec<f64>,
     /// Its lower bound: the longest of the bounds below.
     pub ns: f64,

@@ -10,6 +10,7 @@ mod sample;
 #[cfg(test)]
 mod tests;
 mod times;
+mod unit;
 
 use self::rates::{Amount, COMPLETED, INPUT_TOKENS, OUTPUT_TOKENS, TOTAL_TOKENS};
 
@@ -18,6 +19,7 @@ pub use sample::MetricSample;
 pub use times::{
     ITL, LATENCY, LOAD_TIMES, QUEUE, RequestTimes, SERVICE_TIME, SERVICE_TTFT, TIMES, TPOT, TTFO, TTFT,
 };
+pub use unit::MetricUnit;
 
 /// How a metric is computed.
 #[derive(Clone, Copy)]
@@ -108,10 +110,21 @@ impl HeadlineMetric {
         self.key.strip_suffix("_ns").unwrap_or(self.key)
     }
 
+    /// What it is measured in.
+    #[must_use]
+    pub fn unit(&self) -> MetricUnit {
+        match self.formula {
+            Formula::Percentile(..) => MetricUnit::Time,
+            Formula::Rate(amount) => MetricUnit::Rate(amount.per_second),
+            Formula::Interactivity(_) => MetricUnit::Rate("tokens/s"),
+            Formula::ErrorRate => MetricUnit::Share,
+        }
+    }
+
     /// Whether it is a time, in nanoseconds.
     #[must_use]
     pub fn is_time(&self) -> bool {
-        matches!(self.formula, Formula::Percentile(..))
+        self.unit() == MetricUnit::Time
     }
 
     /// Whether it is an amount per second.

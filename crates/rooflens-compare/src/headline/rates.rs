@@ -9,17 +9,24 @@ pub(super) struct Amount {
     of: fn(&MeasuredRequest<'_>) -> Option<f64>,
     /// Only load tests have such a rate.
     is_of_load_tests: bool,
+    /// The unit of the rate.
+    pub(super) per_second: &'static str,
 }
 
 /// Output tokens.
-pub(super) const OUTPUT_TOKENS: Amount = Amount { of: output, is_of_load_tests: false };
+pub(super) const OUTPUT_TOKENS: Amount =
+    Amount { of: output, is_of_load_tests: false, per_second: "tokens/s" };
 /// Prompt tokens.
-pub(super) const INPUT_TOKENS: Amount = Amount { of: input, is_of_load_tests: true };
+pub(super) const INPUT_TOKENS: Amount = Amount { of: input, is_of_load_tests: true, per_second: "tokens/s" };
 /// Both.
-pub(super) const TOTAL_TOKENS: Amount =
-    Amount { of: |request| Some(output(request)? + input(request)?), is_of_load_tests: true };
+pub(super) const TOTAL_TOKENS: Amount = Amount {
+    of: |request| Some(output(request)? + input(request)?),
+    is_of_load_tests: true,
+    per_second: "tokens/s",
+};
 /// The request itself.
-pub(super) const COMPLETED: Amount = Amount { of: |_| Some(1.0), is_of_load_tests: true };
+pub(super) const COMPLETED: Amount =
+    Amount { of: |_| Some(1.0), is_of_load_tests: true, per_second: "requests/s" };
 
 fn output(request: &MeasuredRequest<'_>) -> Option<f64> {
     (!request.is_uncounted()).then(|| request.output() as f64)

@@ -1,6 +1,8 @@
 //! Gates of a load test: what makes it fail.
 
 use rooflens_compare::headline::{self, HeadlineMetric};
+use rooflens_report::block::ChartUnit;
+use rooflens_report::format;
 
 use super::document::BenchDocument;
 use crate::error::BenchError;
@@ -62,7 +64,7 @@ impl BenchGate {
             {
                 None => Some(format!("{}: it was not measured", self.text)),
                 Some(value) if (is_above && value > limit) || (!is_above && value < limit) => {
-                    Some(format!("{}: {}", self.text, shown(key, value)))
+                    Some(format!("{}: {}", self.text, format::value(value, &ChartUnit::of_metric(key))))
                 }
                 Some(_) => None,
             },
@@ -94,10 +96,6 @@ fn number(metric: &HeadlineMetric, text: &str) -> Option<f64> {
     let (digits, factor) =
         units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
     digits.trim().parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| number * factor)
-}
-
-fn shown(key: &str, value: f64) -> String {
-    if key.ends_with("_ns") { rooflens_report::format::time(value) } else { format!("{value:.4}") }
 }
 
 #[cfg(test)]

@@ -146,12 +146,15 @@ pub(crate) fn no_such_value(name: &str, columns: &[&str], wanted: &str, known: &
 }
 
 /// Columns that runs must agree in to be compared.
-const COMPARED: [&str; 7] = ["hardware", "model", "runtime", "dtype", "tp", "workload", "format"];
+pub const COMPARED: [&str; 8] = ["kind", "hardware", "model", "runtime", "dtype", "tp", "workload", "format"];
 
 /// In what runs differ that should be compared, in words, as `2 values of model`.
-pub(crate) fn mixed_columns<'a>(runs: impl IntoIterator<Item = &'a IndexedRun> + Clone) -> Vec<String> {
+pub fn mixed_columns<R>(
+    runs: impl IntoIterator<Item = R> + Clone,
+    text: impl Fn(&R, &str) -> String,
+) -> Vec<String> {
     let different = |column: &&str| {
-        let known: BTreeSet<String> = runs.clone().into_iter().map(|run| run.text(column)).collect();
+        let known: BTreeSet<String> = runs.clone().into_iter().map(|run| text(&run, column)).collect();
         (known.len() > 1).then(|| format!("{} values of {column}", known.len()))
     };
     COMPARED.iter().filter_map(different).collect()

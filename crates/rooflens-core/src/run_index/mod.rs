@@ -18,8 +18,8 @@ use serde_json::{Map, Value as Json};
 
 pub use self::columns::{RunColumn, RunOrder};
 pub use self::deletion::{DeletedRun, PlannedDeletion, RunsDeletedDocument, plan_deletion};
-pub use self::filter::{RunCondition, RunFilter};
-pub(crate) use self::filter::{mixed_columns, no_such_value};
+pub(crate) use self::filter::no_such_value;
+pub use self::filter::{COMPARED, RunCondition, RunFilter, mixed_columns};
 pub use self::find::{FoundRun, find};
 pub use self::folders::{FolderScan, RunFolder, RunFolderKind, folders_below};
 pub(crate) use self::numbers::KeptNumbers;

@@ -98,7 +98,9 @@ impl Gqa {
             QkNorm::Full => normed * head_dim,
         };
         if self.qk_norm != QkNorm::None {
-            units.push(Unit::Norm(Norm::fused("qk_norm", "norm", normed * head_dim, parameters)));
+            let keys = (normed - heads) * head_dim;
+            let norm = Norm::fused("qk_norm", "norm", normed * head_dim, parameters).with_keys(keys);
+            units.push(Unit::Norm(norm));
         }
         units.push(Unit::Attention(Attention {
             class: "attn.core",

@@ -26,8 +26,8 @@ pub struct PassOperator {
     /// Rows and columns of its weight on this device, all outputs together; of experts those of the first GEMM of
     /// each. None where it is no matrix.
     pub matrix: Option<(u64, u64)>,
-    /// The share of the work of each GEMM that it may be run as: queries, keys and values apart, or gate and up
-    /// before down.
+    /// The share of the work of each kernel that it may be run as: GEMMs of queries, keys and values apart, or of gate
+    /// and up before down; norms of queries and of keys.
     pub parts: Vec<f64>,
     /// Its work.
     pub work: Work,
@@ -106,6 +106,7 @@ fn of(unit: &Unit, operator: &Operator, (tp, expert_tp): (Slice, Slice), roof: &
             let first = if experts.gated { 2.0 / 3.0 } else { 0.5 };
             (Some((experts.input, inner)), vec![first, 1.0 - first])
         }
+        Unit::Norm(norm) => (None, norm.parts()),
         _ => (None, vec![1.0]),
     };
     PassOperator {

@@ -25,6 +25,8 @@ pub struct Norm {
     pub kind: NormKind,
     /// Elements of a token that are normalised.
     pub width: u64,
+    /// Of them those of keys, which engines that fuse nothing normalise in a kernel of their own; 0 where there are none.
+    pub keys: u64,
     /// Parameters: the width, twice it with a bias, the width of a head, or none.
     pub parameters: u64,
     /// Whether it adds the residual on the way: two more passes over the token.
@@ -37,13 +39,28 @@ impl Norm {
     /// The norm before a block: the residual is added in the same kernel.
     #[must_use]
     pub fn residual(name: &'static str, width: u64) -> Self {
-        Self { name, class: "norm", kind: NormKind::Rms, width, parameters: width, adds: true, fused: false }
+        let (class, kind) = ("norm", NormKind::Rms);
+        Self { name, class, kind, width, keys: 0, parameters: width, adds: true, fused: false }
     }
 
     /// A norm that runs within its neighbour, as those of queries and keys.
     #[must_use]
     pub fn fused(name: &'static str, class: &'static str, width: u64, parameters: u64) -> Self {
-        Self { name, class, kind: NormKind::Rms, width, parameters, adds: false, fused: true }
+        Self { name, class, kind: NormKind::Rms, width, keys: 0, parameters, adds: false, fused: true }
+    }
+
+    /// Of queries and keys: so many of the elements are those of keys.
+    #[must_use]
+    pub fn with_keys(mut self, keys: u64) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// The share of the work of each kernel that it may be run as.
+    #[must_use]
+    pub fn parts(&self) -> Vec<f64> {
+        let keys = self.keys as f64 / self.width.max(1) as f64;
+        if keys > 0.0 { vec![1.0 - keys, keys] } else { vec![1.0] }
     }
 
     /// With mean and bias.

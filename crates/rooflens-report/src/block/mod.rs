@@ -9,6 +9,7 @@ pub use table::{Column, Field, LeftOut, Level, Row, Table, TableColumn};
 
 use std::borrow::Cow;
 
+use rooflens_compare::headline::MetricUnit;
 use rooflens_schema::DocumentSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -194,6 +195,16 @@ impl Cell {
     /// Not measured, and why.
     pub fn missing(reason: impl Into<Cow<'static, str>>) -> Cell {
         Cell::Missing(reason.into())
+    }
+
+    /// The value of a metric, by its key.
+    pub fn metric(key: &str, value: f64) -> Cell {
+        match MetricUnit::of(key) {
+            MetricUnit::Time => Cell::MeanTime(value),
+            MetricUnit::Share => Cell::Share(value),
+            MetricUnit::Rate(unit) => Cell::amount(value, unit),
+            MetricUnit::Number => Cell::amount(value, ""),
+        }
     }
 
     /// A number in a base unit that takes decimal prefixes.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use rooflens_compare::headline::MetricUnit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -29,6 +30,10 @@ pub enum Tone {
     CpuBound,
     /// Nothing runs, since the host waited for the device.
     Sync,
+    /// Nothing runs, though work is queued that waits for something.
+    Dependency,
+    /// Nothing runs in the gap that the device needs between two activities.
+    Dispatch,
     /// Nothing runs, for another reason.
     OtherIdle,
     /// No meaning beyond the chart itself.
@@ -36,6 +41,24 @@ pub enum Tone {
 }
 
 impl Tone {
+    /// Every tone.
+    pub const ALL: &[Tone] = &[
+        Tone::Compute,
+        Tone::Floor,
+        Tone::Unneeded,
+        Tone::Communication,
+        Tone::RankWait,
+        Tone::Copy,
+        Tone::Idle,
+        Tone::LaunchBound,
+        Tone::CpuBound,
+        Tone::Sync,
+        Tone::Dependency,
+        Tone::Dispatch,
+        Tone::OtherIdle,
+        Tone::Plain,
+    ];
+
     /// Name for style sheets.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -49,6 +72,8 @@ impl Tone {
             Tone::LaunchBound => "launch",
             Tone::CpuBound => "cpu",
             Tone::Sync => "sync",
+            Tone::Dependency => "dependency",
+            Tone::Dispatch => "dispatch",
             Tone::OtherIdle => "other",
             Tone::Plain => "plain",
         }
@@ -115,12 +140,24 @@ pub enum ChartUnit {
     Amount(Cow<'static, str>),
 }
 
+impl ChartUnit {
+    /// That of a metric, by its key.
+    pub fn of_metric(key: &str) -> Self {
+        match MetricUnit::of(key) {
+            MetricUnit::Time => ChartUnit::Time,
+            MetricUnit::Share => ChartUnit::Share,
+            MetricUnit::Rate(unit) => ChartUnit::Amount(unit.into()),
+            MetricUnit::Number => ChartUnit::Amount("".into()),
+        }
+    }
+}
+
 /// A figure that has a file of its own: a page holds it, Markdown refers to it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Drawing {
     /// What it shows, for those who cannot see it.
     pub title: String,
-    /// Path of its file, from the page's own folder.
+    /// Path of its file, from the page's own folder; empty where it has none, and pages alone show it.
     pub path: String,
     /// The figure as [`crate::figure`] draws it: its names are escaped already.
     pub svg: String,

@@ -354,6 +354,8 @@ fn tone_colour(tone: Tone, theme: FigureTheme) -> &'static str {
         Tone::LaunchBound => ("#cb5213", "#f08149"),
         Tone::CpuBound => ("#e0a10d", "#f0bd4a"),
         Tone::Sync => ("#b25a96", "#d588bb"),
+        Tone::Dependency => ("#55677a", "#b4c4d6"),
+        Tone::Dispatch => ("#bda57e", "#bda57e"),
         Tone::OtherIdle => ("#98a2ad", "#74808d"),
         Tone::Plain => ("#3b7cc4", "#5b9ee6"),
     };
@@ -368,21 +370,7 @@ mod tests {
     fn tones_have_the_colours_of_the_page() {
         let page = include_str!("../render/html/style.css");
         let (light, dark) = (include_str!("../figure/style.css"), include_str!("../figure/dark.css"));
-        let tones = [
-            Tone::Compute,
-            Tone::Floor,
-            Tone::Unneeded,
-            Tone::Communication,
-            Tone::RankWait,
-            Tone::Copy,
-            Tone::Idle,
-            Tone::LaunchBound,
-            Tone::CpuBound,
-            Tone::Sync,
-            Tone::OtherIdle,
-            Tone::Plain,
-        ];
-        for tone in tones {
+        for &tone in Tone::ALL {
             for (theme, figure) in [(FigureTheme::Light, light), (FigureTheme::Dark, dark)] {
                 let colour = tone_colour(tone, theme);
                 assert!(page.contains(&format!("--{}: {colour};", tone.as_str())), "{tone:?}");

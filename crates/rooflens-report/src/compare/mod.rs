@@ -1,11 +1,13 @@
 //! Two runs side by side: what differs, the largest change, where the time of both went, and what to believe.
 
+mod figure;
 mod lead;
 mod overview;
 mod tables;
 
 use rooflens_compare::{Account, ComparedLine, How, Pair, PhaseChange};
 
+use self::figure::figure;
 use self::lead::{lead, scope, shown_account};
 use self::overview::{letter, overview};
 use self::tables::{ACCOUNT, CHECKS, DIFFERENCES, HEADLINE, LINES, OPERATORS, PHASES, PLACES, Row, place};
@@ -31,6 +33,7 @@ fn part(pair: &Pair, at: Option<usize>, limit: usize) -> Part {
         Block::Lead(lead(pair)),
         Block::Lines(vec![format!("A: {}", pair.a), format!("B: {}{above}", pair.b)]),
     ];
+    blocks.extend(figure(pair).map(Block::Drawing));
     if pair.is_interleaved {
         blocks.push(Block::Text(
             "A and B took turns: each round of B is compared with its neighbour of A, and a change is that of a typical \

@@ -5,7 +5,7 @@ use rooflens_compare::{
     AccountRow, Check, ComparedLine, ConfigDifference, Entry, Headline, How, PhaseChange, PlaceChange, Ratio,
 };
 
-use crate::block::{Cell, Column, Field, Level};
+use crate::block::{Cell, ChartUnit, Column, Field, Level};
 use crate::format;
 
 pub(super) const LINES: &[Field<ComparedLine>] = &[
@@ -168,11 +168,8 @@ fn row_verdict(row: &AccountRow) -> &'static str {
 /// As "tpot_p50 9.02 ms → 9.10 ms (+0.9%)".
 pub(super) fn told(row: &Headline) -> String {
     let name = headline::find(&row.metric).map_or(&*row.metric, |metric| metric.name());
-    let words = |value: Option<f64>| match value {
-        Some(value) if row.metric.ends_with("_ns") => format::time(value),
-        Some(value) => format!("{value:.1}"),
-        None => "–".to_owned(),
-    };
+    let unit = ChartUnit::of_metric(&row.metric);
+    let words = |value: Option<f64>| value.map_or("–".to_owned(), |value| format::value(value, &unit));
     let change = changed(row).map(|change| format!(" ({})", format::change(change)));
     format!("{name} {} → {}{}", words(row.a), words(row.b), change.unwrap_or_default())
 }
@@ -239,13 +236,7 @@ fn p(p: Option<f64>) -> Cell {
 }
 
 pub(super) fn value(metric: &str, value: Option<f64>) -> Cell {
-    let cell = |value| match metric {
-        time if time.ends_with("_ns") => Cell::MeanTime(value),
-        "error_rate" => Cell::Share(value),
-        "requests_per_s" => Cell::amount(value, "requests/s"),
-        _ => Cell::amount(value, "tokens/s"),
-    };
-    Cell::or(value, cell, "not measured")
+    Cell::or(value, |value| Cell::metric(metric, value), "not measured")
 }
 
 /// A change below this is worth seeing; rounds that cannot show it are too few or too unlike.

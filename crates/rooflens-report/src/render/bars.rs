@@ -14,7 +14,7 @@ pub fn glyph(tone: Tone) -> char {
         Tone::LaunchBound => '░',
         Tone::CpuBound => '▚',
         Tone::Sync => '▞',
-        Tone::Idle | Tone::OtherIdle => '·',
+        Tone::Idle | Tone::Dependency | Tone::Dispatch | Tone::OtherIdle => '·',
     }
 }
 

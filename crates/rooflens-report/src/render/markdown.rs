@@ -54,7 +54,9 @@ fn draw_part(out: &mut String, part: &Part, heading: bool, full: bool) {
     if heading {
         out.push_str(&format!("\n## {}\n", part.title));
     }
-    for block in &part.blocks {
+    // A figure without a file cannot be referred to.
+    let is_shown = |block: &&Block| !matches!(block, Block::Drawing(drawing) if drawing.path.is_empty());
+    for block in part.blocks.iter().filter(is_shown) {
         out.push('\n');
         draw(out, block, full);
     }

@@ -189,7 +189,9 @@ pub(crate) fn tone(line: Line) -> Tone {
         Line::LaunchBound => Tone::LaunchBound,
         Line::CpuBound => Tone::CpuBound,
         Line::Sync => Tone::Sync,
-        Line::Dependency | Line::Dispatch | Line::Unknown => Tone::OtherIdle,
+        Line::Dependency => Tone::Dependency,
+        Line::Dispatch => Tone::Dispatch,
+        Line::Unknown => Tone::OtherIdle,
     }
 }
 /// Kernels that were faster than their lower bound: a few are no sign of a wrong model, since what is counted as bytes of

@@ -141,11 +141,9 @@ fn gap_tone(cause: GapCause) -> Tone {
         GapCause::LaunchBound => Tone::LaunchBound,
         GapCause::CpuBound => Tone::CpuBound,
         GapCause::Sync => Tone::Sync,
-        GapCause::None
-        | GapCause::DataDependency
-        | GapCause::Dispatch
-        | GapCause::Tail
-        | GapCause::Unknown => Tone::OtherIdle,
+        GapCause::DataDependency => Tone::Dependency,
+        GapCause::Dispatch => Tone::Dispatch,
+        GapCause::None | GapCause::Tail | GapCause::Unknown => Tone::OtherIdle,
     }
 }
 

@@ -149,15 +149,15 @@ impl RunChoice {
     }
 
     fn is_of(&self, run: &ListedRun, but: Option<&str>) -> bool {
-        self.facets.iter().all(|(column, value)| Some(*column) == but || run.word(column) == value)
+        let has = |column: &str, value: &str| run.values(column).any(|word| word == value);
+        self.facets.iter().all(|(column, value)| Some(*column) == but || has(column, value))
     }
 
     fn facet(&self, column: &'static str, title: &'static str, runs: &[&Arc<ListedRun>]) -> Facet {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for run in runs.iter().filter(|run| self.is_of(run, Some(column))) {
-            *counts.entry(run.word(column)).or_default() += 1;
+            run.values(column).for_each(|value| *counts.entry(value).or_default() += 1);
         }
-        counts.remove("");
         let mut values: Vec<(String, usize)> =
             counts.into_iter().map(|(value, count)| (value.to_owned(), count)).collect();
         values.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

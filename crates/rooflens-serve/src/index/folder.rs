@@ -23,6 +23,7 @@ const MOST_FILES: usize = 20_000;
 const MOST_BYTES: u64 = 64 << 20;
 /// A run that has written nothing for so long is not in progress any more.
 const SILENCE: Duration = Duration::from_secs(600);
+
 /// Every run below a folder. What did not change since is taken from the index before.
 pub fn scan(root: &Path, before: &RunIndex) -> (Vec<Arc<ListedRun>>, bool) {
     let known: HashMap<&Path, &Arc<ListedRun>> =
@@ -134,6 +135,8 @@ fn entry(root: &Path, found: &RunFolder, state: &RunState) -> ListedRun {
         name,
         place: RunPlace::Folder(folder.clone()),
         words: BTreeMap::new(),
+        tags: Vec::new(),
+        compared: BTreeMap::new(),
         began_unix_ns: None,
         metrics: BTreeMap::new(),
         is_live: state.is_live,
@@ -176,4 +179,7 @@ fn take_document(made: &mut ListedRun, path: Option<&Path>) {
         ("build", word("/server/version")),
         ("status", word("/status")),
     ]);
+    made.compared = [("kind", "kind"), ("model", "model"), ("runtime", "engine")]
+        .map(|(column, name)| (column, made.word(name).to_owned()))
+        .into();
 }

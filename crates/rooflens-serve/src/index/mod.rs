@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rooflens_core::run_index::IndexedRun;
+use rooflens_core::run_index::{COMPARED, IndexedRun};
 use serde_json::{Map, Value as Json};
 
 use crate::settings::DashboardError;
@@ -42,6 +42,10 @@ pub struct ListedRun {
     pub place: RunPlace,
     /// What it is and was made on, by column: `kind`, `model`, `device`, `engine`, `build`, `label`, `status`.
     pub words: BTreeMap<&'static str, String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// What runs must agree in to be compared, by column.
+    pub compared: BTreeMap<&'static str, String>,
     /// When it began, since 1970.
     pub began_unix_ns: Option<i64>,
     /// Headline metrics by key.
@@ -60,6 +64,13 @@ impl ListedRun {
         self.words.get(column).map_or("", String::as_str)
     }
 
+    /// What it has in a column: one word, several tags, or nothing.
+    pub fn values<'a>(&'a self, column: &str) -> impl Iterator<Item = &'a str> {
+        let tags = if column == "label" { self.tags.as_slice() } else { &[] };
+        let word = Some(self.word(column)).filter(|word| column != "label" && !word.is_empty());
+        tags.iter().map(String::as_str).chain(word)
+    }
+
     /// What the index of runs knows of it.
     fn take(&mut self, run: &IndexedRun) {
         let or = |first: String, second: String| if first.is_empty() { second } else { first };
@@ -74,6 +85,8 @@ impl ListedRun {
             ("status", run.text("status")),
             ("tenant", run.text("tenant")),
         ]);
+        self.tags = run.tags.clone();
+        self.compared = COMPARED.iter().map(|column| (*column, run.text(column))).collect();
         let metrics = run.row.get("metrics").and_then(Json::as_object).into_iter().flatten();
         self.metrics = metrics.filter_map(|(key, value)| Some((key.clone(), value.as_f64()?))).collect();
         self.began_unix_ns = run.start_unix_ns();

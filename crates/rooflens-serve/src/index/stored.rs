@@ -50,6 +50,8 @@ fn entry(run: &IndexedRun, characters: usize, state: &str) -> ListedRun {
         name: run_id.chars().take(characters).collect(),
         place: RunPlace::Stored { run_id, row: run.row.clone() },
         words: BTreeMap::new(),
+        tags: Vec::new(),
+        compared: BTreeMap::new(),
         began_unix_ns: None,
         metrics: BTreeMap::new(),
         is_live: false,

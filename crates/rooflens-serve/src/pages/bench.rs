@@ -13,27 +13,20 @@ struct Measured {
     interval: Option<[f64; 2]>,
 }
 
-fn in_unit(metric: &headline::HeadlineMetric, value: f64) -> Cell {
-    match metric.key.ends_with("_ns") {
-        true => Cell::MeanTime(value),
-        false => Cell::amount(value, ""),
-    }
-}
-
 const MEASURED: &[Field<Measured>] = &[
     (Column::text("metric", "Metric"), |row| Cell::text(row.metric.title)),
-    (Column::number("value", "Value"), |row| in_unit(row.metric, row.value)),
+    (Column::number("value", "Value"), |row| Cell::metric(row.metric.key, row.value)),
     (Column::number("low", "95 % CI, low"), |row| {
-        Cell::or(row.interval, |[low, _]| in_unit(row.metric, low), "too few independent requests")
+        Cell::or(row.interval, |[low, _]| Cell::metric(row.metric.key, low), "too few independent requests")
     }),
     (Column::number("high", "95 % CI, high"), |row| {
-        Cell::or(row.interval, |[_, high]| in_unit(row.metric, high), "too few independent requests")
+        Cell::or(row.interval, |[_, high]| Cell::metric(row.metric.key, high), "too few independent requests")
     }),
     (Column::text("definition", "Definition"), |row| Cell::text(row.metric.definition)),
 ];
 
 /// The parts of its page.
-pub fn parts(document: &BenchDocument) -> Vec<Part> {
+pub fn parts(document: &BenchDocument, levels: Vec<LevelRow>) -> Vec<Part> {
     let count = |count: u64| Cell::Count(i64::try_from(count).unwrap_or(i64::MAX));
     let lead = match &document.why {
         Some(why) => why.sentence.clone(),
@@ -57,7 +50,7 @@ pub fn parts(document: &BenchDocument) -> Vec<Part> {
         blocks: vec![Block::Lead(lead), Block::Facts(facts)],
     }];
     // Their own reports are files, which are not served.
-    let levels = document.level_rows().into_iter().map(|row| LevelRow { report: None, ..row });
+    let levels = levels.into_iter().map(|row| LevelRow { report: None, ..row });
     parts.extend(levels_part(&levels.collect::<Vec<_>>()));
     let measured: Vec<Measured> = headline::ALL
         .iter()

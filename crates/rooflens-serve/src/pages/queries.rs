@@ -7,7 +7,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use rooflens_core::fleet::QueryText;
-use rooflens_queries::{NamedQuery, all, find};
+use rooflens_queries::{NamedQuery, ParameterKind, all, find};
 
 use super::Pairs;
 use crate::app::App;
@@ -64,13 +64,20 @@ pub async fn get(
 
 fn form(query: &NamedQuery, given: &BTreeMap<String, String>) -> String {
     let field = |parameter: &rooflens_queries::QueryParameter| {
-        let value = given.get(&parameter.name).or(parameter.default.as_ref()).map_or("", String::as_str);
-        let needed = if parameter.default.is_none() { " required" } else { "" };
-        let (name, kind) = (text(&parameter.name), text(parameter.kind.name()));
+        let value = given.get(&parameter.name).map_or("", String::as_str);
+        let name = text(&parameter.name);
+        // What is left empty has its default; the first and the last day of all are not worth reading.
+        let input = match (parameter.kind, &parameter.default) {
+            (ParameterKind::Day, Some(_)) => "type=\"date\"".to_owned(),
+            (ParameterKind::Day, None) => "type=\"date\" required".to_owned(),
+            (_, Some(default)) => format!("placeholder=\"{}\"", text(default)),
+            (_, None) => "required".to_owned(),
+        };
         format!(
-            "<label>{name} ({kind})<input name=\"{name}\" value=\"{}\" maxlength=\"{LONGEST}\"{needed}><small>{}</small></label>\n",
+            "<label>{name} ({kind})<input name=\"{name}\" value=\"{}\" maxlength=\"{LONGEST}\" {input}><small>{}</small></label>\n",
             text(value),
-            text(&parameter.meaning)
+            text(&parameter.meaning),
+            kind = text(parameter.kind.name()),
         )
     };
     let fields: String = query.parameters().iter().map(field).collect();

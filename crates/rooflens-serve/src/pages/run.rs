@@ -82,9 +82,10 @@ fn of_folder(run: &ListedRun, folder: &FilePath, observer: &SharedObserver) -> R
             })
         }
         Some(SavedReport::Bench(document)) => {
-            let charts = rooflens_report::bench::living(&document.level_rows());
+            let levels = document.level_rows();
+            let charts = rooflens_report::bench::living(&levels);
             with_frame(&run.name, "", &tools(run), "", |frame| {
-                linked_parts(&bench::parts(&document), &charts, frame)
+                linked_parts(&bench::parts(&document, levels), &charts, frame)
             })
         }
         None => of_parts(run, &summary(run)),
@@ -115,10 +116,7 @@ fn tools(run: &ListedRun) -> String {
 
 const METRICS: &[Field<(&'static headline::HeadlineMetric, f64)>] = &[
     (Column::text("metric", "Metric"), |(metric, _)| Cell::text(metric.title)),
-    (Column::number("value", "Value"), |(metric, value)| match metric.key.ends_with("_ns") {
-        true => Cell::MeanTime(*value),
-        false => Cell::amount(*value, ""),
-    }),
+    (Column::number("value", "Value"), |(metric, value)| Cell::metric(metric.key, *value)),
     (Column::text("definition", "Definition"), |(metric, _)| Cell::text(metric.definition)),
 ];
 

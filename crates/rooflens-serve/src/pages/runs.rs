@@ -5,6 +5,8 @@ use std::sync::Arc;
 use axum::extract::{Query, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
+use rooflens_compare::headline::MetricUnit;
+use rooflens_report::block::ChartUnit;
 use rooflens_report::format;
 
 use super::Pairs;
@@ -141,18 +143,12 @@ fn value(run: &ListedRun, column: &str) -> String {
     match column {
         "name" => run.name.clone(),
         "began" => run.began_unix_ns.map(minute).unwrap_or_default().trim_end_matches(" UTC").to_owned(),
-        column if column.ends_with("_ns") => {
-            run.metrics.get(column).map(|ns| format::time(*ns)).unwrap_or_default()
-        }
-        column if column.ends_with("_share") => {
-            run.metrics.get(column).map(|share| format::share(*share)).unwrap_or_default()
-        }
-        "output_tokens_per_s" => run
-            .metrics
-            .get(column)
-            .map(|rate| format::amount(*rate, "").trim_end().to_owned())
-            .unwrap_or_default(),
-        word => run.word(word).to_owned(),
+        column => match (run.metrics.get(column), MetricUnit::of(column)) {
+            // The column says what rates are of.
+            (Some(rate), MetricUnit::Rate(_)) => format::amount(*rate, "").trim_end().to_owned(),
+            (Some(value), _) => format::value(*value, &ChartUnit::of_metric(column)),
+            (None, _) => run.word(column).to_owned(),
+        },
     }
 }
 
@@ -164,13 +160,12 @@ fn cell(run: &ListedRun, column: &str, number: bool) -> String {
             text(&run.id)
         ),
         "name" => format!("<td class=\"name\"><a href=\"/runs/{}\">{words}</a></td>", text(&run.id)),
-        "began" => format!("<td class=\"when\">{words}</td>"),
         _ if words.is_empty() => {
             let class = if number { " class=\"n\"" } else { "" };
             format!("<td{class}><span class=\"missing\" title=\"the run does not say\">–</span></td>")
         }
         _ if number => format!("<td class=\"n\">{words}</td>"),
-        "model" | "device" => format!("<td class=\"long\">{words}</td>"),
+        "model" | "device" | "build" | "label" => format!("<td class=\"long\">{words}</td>"),
         _ => format!("<td>{words}</td>"),
     }
 }

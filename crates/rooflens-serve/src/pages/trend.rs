@@ -8,6 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use rooflens_compare::headline;
 use rooflens_compare::trend::TrendOptions;
+use rooflens_core::run_index::mixed_columns;
 use rooflens_core::trend::trend_of;
 use rooflens_report::Part;
 use rooflens_report::block::{Block, Cell, Column, Field, Table};
@@ -22,24 +23,26 @@ use crate::moment::minute;
 
 /// Runs that a trend is of, the newest.
 const MOST: usize = 2_000;
-/// What runs must agree in to be compared.
-const SAME: [(&str, &str); 4] =
-    [("model", "models"), ("device", "devices"), ("engine", "engines"), ("kind", "kinds of run")];
 
-/// Index, name and value of a run.
-type TrendRow = (usize, String, f64);
+/// A run that has a value.
+struct TrendRow<'a> {
+    key: &'a str,
+    index: usize,
+    run: &'a ListedRun,
+    name: String,
+    value: f64,
+}
 
-const TIMES: &[Field<TrendRow>] = &[
-    (Column::number("index", "Index"), |row| Cell::count(row.0)),
-    (Column::text("run", "Run"), |row| Cell::text(&row.1)),
-    (Column::number("value", "Value"), |row| Cell::MeanTime(row.2)),
-];
-
-const NUMBERS: &[Field<TrendRow>] = &[
-    (Column::number("index", "Index"), |row| Cell::count(row.0)),
-    (Column::text("run", "Run"), |row| Cell::text(&row.1)),
-    (Column::number("value", "Value"), |row| Cell::amount(row.2, "")),
-];
+fn fields<'a>() -> [Field<TrendRow<'a>>; 3] {
+    [
+        (Column::number("index", "Index"), |row| Cell::count(row.index)),
+        (Column::text("run", "Run"), |row| Cell::Link {
+            words: row.name.clone(),
+            path: format!("runs/{}", row.run.id),
+        }),
+        (Column::number("value", "Value"), |row| Cell::metric(row.key, row.value)),
+    ]
+}
 
 /// The page.
 pub async fn get(
@@ -103,14 +106,10 @@ fn parts(runs: &[Arc<ListedRun>], key: &str) -> (Vec<Part>, Vec<String>) {
         let lead = format!("No run that was chosen has a value of {key}.");
         return (vec![Part { name: "trend", title: "Trend", blocks: vec![Block::Lead(lead)] }], Vec::new());
     };
-    let with_value = || runs.iter().filter(|run| run.metrics.contains_key(key));
+    let with_value = || runs.iter().map(Arc::as_ref).filter(|run| run.metrics.contains_key(key));
     let mut notes = trend.notes.clone();
-    let different = |(column, words): &(&str, &str)| {
-        let told = with_value().map(|run| run.word(column)).filter(|word| !word.is_empty());
-        let known: BTreeSet<&str> = told.collect();
-        (known.len() > 1).then(|| format!("{} {words}", known.len()))
-    };
-    let mixed: Vec<String> = SAME.iter().filter_map(different).collect();
+    let compared = |run: &&ListedRun, column: &str| run.compared.get(column).cloned().unwrap_or_default();
+    let mixed = mixed_columns(with_value(), compared);
     if !mixed.is_empty() {
         let mixed = mixed.join(", ");
         notes.insert(
@@ -119,14 +118,10 @@ fn parts(runs: &[Arc<ListedRun>], key: &str) -> (Vec<Part>, Vec<String>) {
         );
     }
     let mut parts = trend.parts();
-    let rows: Vec<TrendRow> = values
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .enumerate()
-        .map(|(at, (name, value))| (at, name, value))
-        .collect();
-    let fields = if key.ends_with("_ns") { TIMES } else { NUMBERS };
-    let table = Block::Table(Table::new("trend_runs", fields, &rows, usize::MAX));
+    let known = runs.iter().zip(values).filter_map(|(run, (name, value))| Some((run, name, value?)));
+    let row = |(index, (run, name, value))| TrendRow { key, index, run: Arc::as_ref(run), name, value };
+    let rows: Vec<TrendRow<'_>> = known.enumerate().map(row).collect();
+    let table = Block::Table(Table::new("trend_runs", &fields(), &rows, usize::MAX));
     parts.push(Part { name: "trend_runs", title: "Runs, oldest first", blocks: vec![table] });
     (parts, notes)
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rooflens_compare::headline::MetricUnit;
 use rooflens_core::Error;
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::{self, StoreRunsDocument, characters_of_an_id};
@@ -56,18 +57,12 @@ fn own(word: Option<&String>) -> Cell {
 }
 
 fn metric(run: &IndexedRun, key: &str) -> Cell {
-    let unit = |value: f64| match key {
-        key if key.ends_with("_ns") => Cell::MeanTime(value),
-        key if key.starts_with("mfu")
-            || key.starts_with("mbu")
-            || key.ends_with("_share")
-            || key == "error_rate" =>
-        {
-            Cell::Share(value)
-        }
-        _ => Cell::amount(value, ""),
+    // The column says what rates are of.
+    let cell = |value: f64| match MetricUnit::of(key) {
+        MetricUnit::Rate(_) => Cell::amount(value, ""),
+        _ => Cell::metric(key, value),
     };
-    Cell::or(run.metric(key), unit, "the run did not measure it")
+    Cell::or(run.metric(key), cell, "the run did not measure it")
 }
 
 fn id(run: &IndexedRun) -> Cell {

@@ -57,22 +57,27 @@ pub(super) fn figures<'a>(part: &'a Part, charts: &[ChartData]) -> (String, Vec<
         let (replaced, kept): (Vec<&Block>, Vec<&Block>) =
             rest.into_iter().partition(|block| source.replaces(block));
         rest = kept;
-        out.push_str(&figure(chart, &replaced));
+        // Not twice on a page: below the chart, the words of its section say it.
+        let is_said = rest.iter().any(|block| says(block, &chart.subtitle));
+        out.push_str(&figure(chart, if is_said { "" } else { &chart.subtitle }, &replaced));
     }
     (out, rest)
 }
 
-fn figure(chart: &ChartData, replaced: &[&Block]) -> String {
+fn says(block: &Block, sentence: &str) -> bool {
+    matches!(block, Block::Text(text) if text.trim_end_matches('.') == sentence)
+}
+
+fn figure(chart: &ChartData, subtitle: &str, replaced: &[&Block]) -> String {
     let still = match replaced {
         [] => chart.svg(),
         [only] => draw(only, Size::Wide, None),
         many => many.iter().map(|block| draw(block, Size::Half, None)).collect(),
     };
     let few = if replaced.len() > 1 { " pair" } else { "" };
-    let subtitle = if chart.subtitle.is_empty() {
-        String::new()
-    } else {
-        format!("<span>{}</span>", prose(&chart.subtitle))
+    let subtitle = match subtitle {
+        "" => String::new(),
+        words => format!("<span>{}</span>", prose(words)),
     };
     format!(
         "<div class=\"wide\">\n<figure class=\"living\" data-chart=\"{}\"><figcaption><b>{}</b>{subtitle}</figcaption>\n\

@@ -228,7 +228,14 @@ fn is_small(block: &Block) -> bool {
 
 fn draw(block: &Block, size: Size, places: Option<&PlaceIndex<'_>>) -> String {
     match block {
-        Block::Lead(sentence) => format!("<p class=\"lead\">{}</p>\n", prose(sentence)),
+        Block::Lead(sentences) => {
+            let (first, rest) = text::first_sentence(sentences);
+            let rest = match rest {
+                "" => String::new(),
+                rest => format!("<p class=\"after-lead\">{}</p>\n", prose(rest)),
+            };
+            format!("<p class=\"lead\">{}</p>\n{rest}", prose(first))
+        }
         Block::Heading(heading) => format!("<h3>{}</h3>\n", escape(heading)),
         Block::Text(sentence) => format!("<p>{}</p>\n", prose(sentence)),
         Block::Steps(steps) => {

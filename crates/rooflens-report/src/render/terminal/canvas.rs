@@ -27,7 +27,9 @@ impl Ink {
         match self {
             Ink::Plain | Ink::Grade(Grade::Info) => None,
             Ink::Strong => Some("1"),
-            Ink::Faint | Ink::Tone(Tone::Idle | Tone::OtherIdle) => Some("2"),
+            Ink::Faint | Ink::Tone(Tone::Idle | Tone::Dependency | Tone::Dispatch | Tone::OtherIdle) => {
+                Some("2")
+            }
             Ink::Tone(Tone::Compute | Tone::Plain) => Some("34"),
             Ink::Tone(Tone::Communication) | Ink::Grade(Grade::Ok) => Some("32"),
             Ink::Tone(Tone::Copy) => Some("36"),

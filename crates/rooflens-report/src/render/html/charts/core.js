@@ -40,8 +40,8 @@ const inUnit = (value, unit) => {
 // The colours of the page, as they are now: light or dark.
 const TONES = {
   compute: "compute", floor: "floor", unneeded: "unneeded", communication: "communication", rank_wait: "wait",
-  copy: "copy", idle: "idle", launch_bound: "launch", cpu_bound: "cpu", sync: "sync", other_idle: "other",
-  plain: "plain",
+  copy: "copy", idle: "idle", launch_bound: "launch", cpu_bound: "cpu", sync: "sync",
+  dependency: "dependency", dispatch: "dispatch", other_idle: "other", plain: "plain",
 };
 const PALETTE = ["compute", "launch", "communication", "cpu", "sync", "copy", "unneeded", "other", "wait", "floor"];
 const SYMBOLS = ["circle", "rect", "triangle", "diamond", "pin", "arrow", "roundRect"];

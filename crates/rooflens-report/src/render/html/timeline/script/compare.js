@@ -4,7 +4,7 @@ const showDifference = (step, base) => {
   if (!step || !base || step === base) return;
   if (step.excluded || base.excluded) {
     difference.append(element("p", { class: "tl-sentence" },
-      `${label(step.excluded ? step : base)} is affected by the recording (${words(step.excluded ?? base.excluded)}): `
+      `${capital(label(step.excluded ? step : base))} is affected by the recording (${words(step.excluded ?? base.excluded)}): `
       + "its time may hold work of other steps, so it is not compared."));
     return;
   }
@@ -32,7 +32,7 @@ const showDifference = (step, base) => {
   const sign = change >= 0 ? "longer" : "shorter";
   const isAlike = Math.abs(change) < 0.01 * base.wall;
   difference.append(element("p", { class: "tl-sentence" },
-    `${label(step)} takes ${time(step.wall)}: ${isAlike ? "about as long as" : `${time(Math.abs(change))} ${sign} than`} `
+    `${capital(label(step))} takes ${time(step.wall)}: ${isAlike ? "about as long as" : `${time(Math.abs(change))} ${sign} than`} `
     + `the median, ${label(base)} (${time(base.wall)}).`));
   const layers = data.layers.map((layer) => `layer ${layer}`);
   rows("by layer, gaps included", layers, (one) => one.layers, (row) => ({ kind: "layer", layer: data.layers[row.at] }));

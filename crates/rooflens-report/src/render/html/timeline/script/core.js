@@ -16,7 +16,7 @@ const time = (ns) => {
   return `${value.toFixed(digits)} ${unit}`;
 };
 const exact = (ns) => `${ns.toLocaleString("en-US")} ns`;
-const share = (part, whole) => (whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "–");
+const share = (part, whole) => (whole > 0 ? `${((100 * part) / whole).toFixed(1)}%` : "–");
 const words = (word) => word.replaceAll("_", " ");
 const element = (tag, attributes = {}, ...children) => {
   const made = document.createElement(tag);
@@ -32,6 +32,7 @@ const shortName = (at) => data.names[at]?.[0] ?? "";
 const fullName = (at) => data.names[at]?.[1] ?? shortName(at);
 const classOf = (at) => data.names[at]?.[2] ?? null;
 const floorOf = (at, kind) => data.names[at]?.[3]?.[kind] ?? null;
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const label = (step) => `${step.kind === "step" ? "" : `${words(step.kind)} `}step ${step.number}`;
 
 // Lanes come as differences: starts since that of the window are what is drawn and searched.
@@ -57,7 +58,8 @@ const LEGEND = [
   ["--communication", "communication"], ["--copy", "memory copies"],
 ];
 const TONES = {
-  launch: "--launch", cpu: "--cpu", sync: "--sync", other: "--other", wait: "--wait",
+  launch: "--launch", cpu: "--cpu", sync: "--sync", dependency: "--dependency", dispatch: "--dispatch",
+  other: "--other", wait: "--wait",
 };
 let colours = {};
 const readColours = () => {
