@@ -1,5 +1,7 @@
 //! What the pages show.
 
+use rooflens_core::run_index::tag;
+
 use crate::common::{Site, wait_for};
 use crate::runs_made::{HOSTILE, row_run, store, trace_run};
 
@@ -39,6 +41,25 @@ fn runs_are_searched_narrowed_ordered_and_paged() {
     assert!(slow.find("nightly/45<").unwrap() < slow.find("nightly/59<").unwrap());
     // What is not known is left out, and no error.
     assert_eq!(site.get("/?sort=nothing&page=x&what=%ff").status, 200);
+}
+
+#[test]
+fn each_tag_is_a_choice_of_its_own() {
+    let site = Site::new(|root| {
+        for (number, name) in ["a", "b", "c"].into_iter().enumerate() {
+            row_run(&root.join(name), "Qwen3-8B", 1e7, number as i64);
+        }
+        let add = |names: &[&str], word: &str| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            tag(root, &names, word).unwrap();
+        };
+        add(&["a", "b"], "nightly");
+        add(&["a"], "baseline");
+    });
+    let all = site.get("/").body;
+    assert!(all.contains("nightly (2)") && all.contains("baseline (1)"), "{all}");
+    let nightly = site.get("/?label=nightly").body;
+    assert!(nightly.contains("2 of 3 runs") && !nightly.contains(">c</a>"), "{nightly}");
 }
 
 #[test]
@@ -84,6 +105,9 @@ fn two_runs_are_compared_and_a_trend_is_found() {
     let page = site.get(&format!("/compare?run={a}&run={b}"));
     assert_eq!(page.status, 200, "{}", page.body);
     assert!(page.body.contains("<section id=\"comparison\"") && page.body.contains("make it the baseline"));
+    // Charts before tables.
+    let (picture, table) = (page.body.find("Where the time went"), page.body.find("<table"));
+    assert!(picture.is_some() && picture < table, "{picture:?} {table:?}");
     assert_eq!(site.get(&format!("/compare?run={a}")).status, 400);
     assert_eq!(site.get(&format!("/compare?run={a}&run=/etc")).status, 404);
     let trend = site.get("/trend?metric=tpot_p50_ns&model=Qwen3-8B").body;
