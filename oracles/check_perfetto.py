@@ -45,7 +45,12 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def served(folder: Path) -> str:
+def served(ui: Path, folder: Path) -> str:
+    """Serves the UI out of a folder, beside a page that opens it as the documentation describes."""
+    folder.mkdir()
+    for entry in ui.iterdir():
+        (folder / entry.name).symlink_to(entry)
+    (folder / "opener.html").write_text(OPENER)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_port}"
@@ -172,11 +177,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         site = folder / "site"
-        site.mkdir()
-        for entry in options.ui.iterdir():
-            (site / entry.name).symlink_to(entry)
-        (site / "opener.html").write_text(OPENER)
-        origin = served(site)
+        origin = served(options.ui, site)
         browser = Browser(folder / "profile")
         try:
             for at, (title, trace) in enumerate(inputs):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """`rooflens serve` under many readers, in a real browser, and under attack.
 
-    python3 check_serve.py --rooflens BIN --xtask XTASK [--query-path DIR] [--seconds 20] [--runs 1000] [--times] [--pictures DIR]
+    python3 check_serve.py --rooflens BIN --xtask XTASK [--query-path DIR] [--seconds 20] [--runs 1000] [--times]
+    [--axe FILE] [--pictures DIR]
 
 A store of made runs is read by 50 readers at once; a folder of runs with hostile names is opened in Chromium (the Browser
 of .ci/page.py); a run is made while somebody looks on; SQL that writes, reads files or never ends is refused or ended
@@ -83,6 +84,7 @@ def attacked(judge: Judge, args, store: Path, folder: Path) -> None:
         judge.check("a named query is answered", [] if named.status == 200 and "<table" in named.body else [named.body[-500:]])
         many = site.ask("/sql", "POST", {"sql": "SELECT value FROM generate_series(1, 100000000)"})
         judge.check("rows are bounded", [] if "only the first 1000 were read" in many.body else [many.body[-500:]], f"{many.seconds:.2f} s")
+        with_chromium(lambda chromium: open_all(judge, args, chromium, site, pages_of_a_store(site)))
     finally:
         site.stop()
     site = Site(args.rooflens, store, "--query-time", str(QUERY_S), "--query-memory", "256", path=args.query_path)
@@ -121,20 +123,38 @@ def in_browser(judge: Judge, args, site: Site, folder: Path) -> None:
     run_in_progress.mkdir()
     (run_in_progress / "plan.json").write_text(json.dumps(live.PLAN))
     pages.append(live.address_of(site, "in-browser"))
+
+    def look(chromium) -> None:
+        open_all(judge, args, chromium, site, pages)
+        judge.check("two runs are compared by clicking", browser.by_clicking(chromium, site))
+        judge.check("an open page follows a run", browser.followed(chromium, site, run_in_progress, pages[-1]))
+        sent = browser.typed(chromium, site, "/sql", "textarea", "SELECT 1", "Queries need a store")
+        judge.check("SQL is sent by clicking", sent)
+        logged_in(judge, args, chromium, folder)
+
+    with_chromium(look)
+
+
+def with_chromium(look) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         chromium = browser.chromium()(Path(profile))
         try:
-            for path in pages:
-                # A page that is not there is told by its status, which the browser reports.
-                wrong = (w for w in browser.looked_at(chromium, site, path, args.pictures) if "404" not in w)
-                judge.check(f"in Chromium: {path[:40]}", wrong)
-            judge.check("two runs are compared by clicking", browser.by_clicking(chromium, site))
-            judge.check("an open page follows a run", browser.followed(chromium, site, run_in_progress, pages[-1]))
-            sent = browser.typed(chromium, site, "/sql", "textarea", "SELECT 1", "Queries need a store")
-            judge.check("SQL is sent by clicking", sent)
-            logged_in(judge, args, chromium, folder)
+            look(chromium)
         finally:
             chromium.close()
+
+
+def open_all(judge: Judge, args, chromium, site: Site, pages: list[str]) -> None:
+    for path in pages:
+        # A page that is not there is told by its status, which the browser reports.
+        wrong = (w for w in browser.looked_at(chromium, site, path, args.pictures, args.axe) if "404" not in w)
+        judge.check(f"in Chromium: {path[:40]}", wrong)
+
+
+def pages_of_a_store(site: Site) -> list[str]:
+    runs = [address for address, _ in site.runs()[:2]]
+    compared = "&".join(f"run={address.rsplit('/', 1)[1]}" for address in runs)
+    return ["/", runs[0], f"/compare?{compared}", "/trend?metric=tpot_p50_ns", "/queries", "/queries/top-kernels?go=1", "/sql"]
 
 
 def logged_in(judge: Judge, args, chromium, folder: Path) -> None:
@@ -158,6 +178,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=1000, metavar="N")
     parser.add_argument("--store", type=existing, metavar="DIR", help="a store of --runs runs that was made before")
     parser.add_argument("--times", action="store_true", help="judge times; wants a quiet machine")
+    parser.add_argument("--axe", type=existing, metavar="FILE", help="axe.min.js: judge accessibility")
     parser.add_argument("--pictures", type=Path, metavar="DIR", help="screenshots of every page")
     args = parser.parse_args()
     if not (args.xtask or args.store):

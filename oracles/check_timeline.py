@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import accessibility
 import kineto_truth
 import slow_layer
 from judged import Judge
@@ -48,11 +49,6 @@ FILTER = """(() => {
   input.value = ''; input.dispatchEvent(new Event('input'));
   return JSON.stringify(took);
 })()"""
-
-
-AXE = """axe.run({resultTypes: ['violations']}).then((found) => JSON.stringify(found.violations
-  .filter((one) => ['serious', 'critical'].includes(one.impact))
-  .map((one) => `${one.id}: ${one.nodes.length} times, as ${one.nodes[0].html.slice(0, 120)}`)))"""
 
 
 class Page:
@@ -195,9 +191,7 @@ def accessible(binary, browser: Browser, trace: Path, folder: Path, axe: Path) -
     wrong = []
     for width, scheme in ((1400, "light"), (1400, "dark"), (380, "light")):
         seen = browser.open(path.as_uri(), width, 1000, scheme)
-        browser.call("Runtime.evaluate", expression=axe.read_text())
-        found = browser.call("Runtime.evaluate", expression=AXE, awaitPromise=True)["result"]["value"]
-        wrong += [f"{width} {scheme}: {line}" for line in json.loads(found)]
+        wrong += [f"{width} {scheme}: {line}" for line in accessibility.serious(browser, axe)]
         wrong += [f"{width}: wider than the window by {seen['over']} pixels"] if seen["over"] > 0 else []
     printed = browser.call("Page.printToPDF", printBackground=True)["data"]
     if len(printed) < 20_000:

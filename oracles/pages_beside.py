@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from check_perfetto import OPENER, evaluate, new_page, opened_ui, served, targets
+from check_perfetto import evaluate, new_page, opened_ui, served, targets
 from rooflens_cli import arguments, existing
 
 from page import Browser  # isort: skip: check_perfetto knows where it is
@@ -153,11 +153,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         site = folder / "site"
-        site.mkdir()
-        for entry in options.ui.iterdir():
-            (site / entry.name).symlink_to(entry)
-        (site / "opener.html").write_text(OPENER)
-        origin = served(site)
+        origin = served(options.ui, site)
         browser = Browser(folder / "profile")
         try:
             for trace in options.traces:

@@ -5,6 +5,8 @@ import json
 import time
 from pathlib import Path
 
+import accessibility
+
 from .site import Site
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +27,7 @@ def evaluate(browser, expression):
     return browser.call("Runtime.evaluate", expression=expression, awaitPromise=True)["result"].get("value")
 
 
-def looked_at(browser, site: Site, path: str, pictures: Path | None = None):
+def looked_at(browser, site: Site, path: str, pictures: Path | None = None, axe: Path | None = None):
     """What is wrong with a page, in every look."""
     for width, height, scheme in LOOKS:
         seen = browser.open(site.address + path, width, height, scheme)
@@ -43,6 +45,8 @@ def looked_at(browser, site: Site, path: str, pictures: Path | None = None):
         dialogs = [m for m in browser.events if m.get("method") == "Page.javascriptDialogOpening"]
         if dialogs:
             yield f"{place}: a script of a name ran"
+        if axe:
+            yield from (f"{place}: {found}" for found in accessibility.serious(browser, axe))
         if pictures:
             name = path.strip("/").split("?")[0].replace("/", "-") or "runs"
             (pictures / f"{name}-{width}-{scheme}.png").write_bytes(browser.picture())

@@ -1,5 +1,6 @@
 //! A number over runs, and where it changed.
 
+use rooflens_compare::headline;
 use rooflens_compare::trend::ChangePoint;
 
 use crate::block::{Block, Cell, Chart, ChartUnit, Column, Field, Mark, Series, Table, Tone};
@@ -38,6 +39,7 @@ pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[Chang
         None => format!("index {}", point.index),
     };
     let unit = ChartUnit::of_metric(key);
+    let name = headline::ALL.iter().find(|metric| metric.key == key).map_or(key, |metric| metric.title);
     let value = |value: f64| format::value(value, &unit).trim_end().to_owned();
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -46,30 +48,30 @@ pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[Chang
     let lead = match points {
         [] if values.len() == 1 => {
             format!(
-                "{key}: {} in the only {}, so there is nothing to compare.",
+                "{name}: {} in the only {}, so there is nothing to compare.",
                 value(low),
                 what.trim_end_matches('s')
             )
         }
         [] if values.len() < FEWEST => {
-            format!("{key}: {} {what} are too few to find a change; {range}.", values.len())
+            format!("{name}: {} {what} are too few to find a change; {range}.", values.len())
         }
-        [] => format!("{key}: no change point in {} {what}; {range}.", values.len()),
-        [only] => format!("{key}: changed once in {} {what}, at {}; {range}.", values.len(), at(only)),
+        [] => format!("{name}: no change point in {} {what}; {range}.", values.len()),
+        [only] => format!("{name}: changed once in {} {what}, at {}; {range}.", values.len(), at(only)),
         [.., last] => format!(
-            "{key}: changed {} times in {} {what}, last at {}; {range}.",
+            "{name}: changed {} times in {} {what}, last at {}; {range}.",
             points.len(),
             values.len(),
             at(last)
         ),
     };
     let chart = Chart {
-        title: key.to_owned(),
-        x: ("by index".into(), ChartUnit::Index),
+        title: name.to_owned(),
+        x: (if runs.is_some() { "runs, oldest first" } else { "by index" }.into(), ChartUnit::Index),
         y: ("value".into(), unit.clone()),
         mark: Mark::Levels,
         series: vec![Series {
-            label: key.to_owned(),
+            label: name.to_owned(),
             tone: Tone::Plain,
             points: values.iter().enumerate().map(|(i, value)| (i as f64, *value)).collect(),
         }],

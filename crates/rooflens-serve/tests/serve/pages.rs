@@ -111,7 +111,7 @@ fn two_runs_are_compared_and_a_trend_is_found() {
     assert_eq!(site.get(&format!("/compare?run={a}")).status, 400);
     assert_eq!(site.get(&format!("/compare?run={a}&run=/etc")).status, 404);
     let trend = site.get("/trend?metric=tpot_p50_ns&model=Qwen3-8B").body;
-    assert!(trend.contains("tpot_p50_ns: changed once in 30 runs, at nightly/30"), "{trend}");
+    assert!(trend.contains("TPOT p50: changed once in 30 runs, at nightly/30"), "{trend}");
     let mixed = site.get("/trend?metric=tpot_p50_ns").body;
     assert!(mixed.contains("These runs have 2 values of model"), "{mixed}");
     assert_eq!(site.get("/trend?metric=%3Cscript%3E").status, 200);

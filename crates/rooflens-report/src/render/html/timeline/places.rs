@@ -12,6 +12,8 @@ use crate::block::{CellValue, Row, Table};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Kernel,
+    /// Several names behind each other, the one with the most time first.
+    Kernels,
     Operator,
     Class,
     Layer,
@@ -28,6 +30,8 @@ const TABLES: &[(&str, &str, Place)] = &[
     ("kernels", "name", Place::Kernel),
     ("roofline_kernels", "kernel", Place::Kernel),
     ("roofline_shape_kernels", "kernel", Place::Kernel),
+    ("roofline_operators", "kernels", Place::Kernels),
+    ("roofline_shapes", "kernels", Place::Kernels),
     ("operators", "name", Place::Operator),
     ("classes", "class", Place::Class),
     ("ledger_classes", "class", Place::Class),
@@ -40,6 +44,7 @@ const TABLES: &[(&str, &str, Place)] = &[
     ("phases", "kind", Place::Kind),
     ("api_calls", "name", Place::Call),
     ("collectives", "name", Place::Collective),
+    ("rank_waits", "rank", Place::Collective),
     ("slowest_phases", "ts_ns", Place::Moment),
 ];
 
@@ -69,6 +74,7 @@ impl<'a> PlaceIndex<'a> {
     fn place(&self, place: Place, value: CellValue<'_>, rank: Option<CellValue<'_>>) -> Option<String> {
         match (place, value) {
             (Place::Kernel, CellValue::Text(name)) => self.longest(name, false),
+            (Place::Kernels, CellValue::Text(names)) => self.drawn(self.first_of(names)?, LaneKind::Stream),
             (Place::Operator, CellValue::Text(name)) => self.longest(name, true),
             (Place::Class, CellValue::Text(class)) => {
                 let known = self.timeline.classes.iter().any(|known| known.as_str() == class);
@@ -89,7 +95,7 @@ impl<'a> PlaceIndex<'a> {
                 let known = self.timeline.steps.iter().any(|step| step.kind.as_str() == kind);
                 known.then(|| format!("kind {kind}"))
             }
-            (Place::Call, CellValue::Text(name)) => self.call(*self.names.get(name)?),
+            (Place::Call, CellValue::Text(name)) => self.drawn(*self.names.get(name)?, LaneKind::Calls),
             (Place::Collective, _) => self.place(Place::Class, CellValue::Text("communication"), None),
             (Place::Moment, CellValue::Whole(ts_ns)) => self.moment(ts_ns, rank),
             _ => None,
@@ -105,10 +111,22 @@ impl<'a> PlaceIndex<'a> {
         Some(format!("{} {name}", if is_operator { "operator" } else { "kernel" }))
     }
 
-    /// A call to the driver in a step that is drawn.
-    fn call(&self, name: usize) -> Option<String> {
+    /// The first of several names, full or short, behind each other. Names may have commas themselves.
+    fn first_of(&self, names: &str) -> Option<usize> {
+        let begins = |name: &str| {
+            names.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
+        };
+        let known = self.timeline.names.iter().enumerate();
+        let length = |name: &str| if begins(name) { name.len() } else { 0 };
+        let known = known.map(|(at, name)| (length(&name.name).max(length(&name.short_name)), at));
+        let (length, at) = known.max_by_key(|(length, at)| (*length, std::cmp::Reverse(*at)))?;
+        (length > 0).then_some(at)
+    }
+
+    /// All slices of a name in the steps that are drawn, where there are any.
+    fn drawn(&self, name: usize, kind: LaneKind) -> Option<String> {
         let windows = self.timeline.windows.iter().filter(|window| window.step.is_some());
-        let mut lanes = windows.flat_map(|window| &window.lanes).filter(|lane| lane.kind == LaneKind::Calls);
+        let mut lanes = windows.flat_map(|window| &window.lanes).filter(|lane| lane.kind == kind);
         let known = lanes.any(|lane| lane.what.iter().any(|at| *at as usize == name));
         known.then(|| format!("name {name}"))
     }
