@@ -39,7 +39,7 @@ pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[Chang
         None => format!("index {}", point.index),
     };
     let unit = ChartUnit::of_metric(key);
-    let name = headline::ALL.iter().find(|metric| metric.key == key).map_or(key, |metric| metric.title);
+    let name = headline::title_of(key);
     let value = |value: f64| format::value(value, &unit).trim_end().to_owned();
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -66,12 +66,12 @@ pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[Chang
         ),
     };
     let chart = Chart {
-        title: name.to_owned(),
+        title: name.clone().into_owned(),
         x: (if runs.is_some() { "runs, oldest first" } else { "by index" }.into(), ChartUnit::Index),
         y: ("value".into(), unit.clone()),
         mark: Mark::Levels,
         series: vec![Series {
-            label: name.to_owned(),
+            label: name.into_owned(),
             tone: Tone::Plain,
             points: values.iter().enumerate().map(|(i, value)| (i as f64, *value)).collect(),
         }],

@@ -101,7 +101,18 @@ fn of_devices(tables: &RankTables, steps: &mut BTreeMap<i32, StepSums>) {
     let unrecorded = interval::merge(recording::waits(tables).unrecorded);
     for (_, rows) in collectives::devices(tables) {
         let charged = ledger::charges(tables, &roles, rows.clone(), |_, _| {});
+        // Rows go stream by stream, so the first row of a step need not be its first activity.
         let mut begun: BTreeMap<i32, i64> = BTreeMap::new();
+        for row in rows.clone() {
+            let Some(phase) = kernels.phase_id[row].get() else { continue };
+            let first = begun.entry(phase).or_insert(i64::MAX);
+            *first = (*first).min(kernels.ts_ns[row]);
+        }
+        for phase in begun.keys() {
+            if let Some(step) = step_of(tables, steps, Some(*phase)) {
+                step.devices += 1;
+            }
+        }
         for (row, ns) in rows.zip(charged) {
             let Some(phase) = kernels.phase_id[row].get() else { continue };
             let Some(step) = step_of(tables, steps, Some(phase)) else { continue };
@@ -110,11 +121,8 @@ fn of_devices(tables: &RankTables, steps: &mut BTreeMap<i32, StepSums>) {
             let idle = kernels.idle_before_ns[row];
             let gap = (own.0.saturating_sub(idle), own.0);
             let idle = idle - recording::unrecorded_within(&unrecorded, gap);
-            let first = *begun.entry(phase).or_insert_with(|| {
-                step.devices += 1;
-                own.0
-            });
             // What is before the first activity lies between two steps.
+            let first = begun.get(&phase).copied().unwrap_or(own.0);
             let within = idle.min(own.0.saturating_sub(first));
             step.before_ns = step.before_ns.saturating_add(idle - within);
             step.extend(own);

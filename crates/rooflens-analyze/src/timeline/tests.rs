@@ -61,6 +61,37 @@ fn sums_of_steps_are_those_of_the_ledger() {
     }
 }
 
+/// Steps on two streams, of which the second in the table begins first, and idle time in between.
+fn on_two_streams() -> RankTables {
+    let mut sample = Sample::new(0);
+    for step in 0..4 {
+        let (ts, name) = (step * 1_000, format!("ProfilerStep#{step}"));
+        sample.phase(ts, 900, &name, PhaseKind::Decode, PhaseSource::ProfilerStep);
+    }
+    for (stream, start) in [(7, 300), (20, 0)] {
+        for step in 0..4 {
+            let ts = step * 1_000 + start;
+            sample.kernel(0, stream, ts, 100, "mm", "gemm");
+            // On the second stream the gap between steps, on the first that within one.
+            let idle = if stream == 7 { 200 } else if step > 0 { 600 } else { 0 };
+            sample.idle(idle, GapCause::LaunchBound).in_phase(step as i32);
+        }
+    }
+    sample.tables
+}
+
+#[test]
+fn the_gap_before_a_step_is_told_from_those_within_on_every_stream() {
+    let found = findings(&[on_two_streams()]);
+    let drawn = found.timeline.as_ref().unwrap();
+    for (at, step) in drawn.steps.iter().enumerate() {
+        let idle = step.lines[Line::LaunchBound as usize];
+        assert_eq!((step.wall_ns(), idle, step.others_ns()), (400, 200, 0), "{at}");
+        assert_eq!(step.before_ns, if at == 0 { 0 } else { 600 }, "{at}");
+        assert!(step.lines.iter().all(|ns| *ns >= 0), "{step:?}");
+    }
+}
+
 #[test]
 fn the_median_and_the_slowest_come_first() {
     let found = findings(&[stepped(9)]);

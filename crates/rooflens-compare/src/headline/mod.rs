@@ -12,6 +12,8 @@ mod tests;
 mod times;
 mod unit;
 
+use std::borrow::Cow;
+
 use self::rates::{Amount, COMPLETED, INPUT_TOKENS, OUTPUT_TOKENS, TOTAL_TOKENS};
 
 pub use request::{MEASURED, MeasuredRequest, measured_requests};
@@ -170,4 +172,20 @@ fn by_round<'r, 'a>(requests: &'r [MeasuredRequest<'a>]) -> Vec<Vec<&'r Measured
 #[must_use]
 pub fn find(name: &str) -> Option<&'static HeadlineMetric> {
     ALL.iter().find(|metric| metric.key == name || metric.name() == name)
+}
+
+/// What people call a metric of a run, headline or not; the key itself where nothing is known of it.
+pub fn title_of(key: &str) -> Cow<'_, str> {
+    if let Some(metric) = find(key) {
+        return Cow::Borrowed(metric.title);
+    }
+    let step = key.strip_suffix("_p50_ns").filter(|name| name.ends_with("step"));
+    match (step, key.split_once('_')) {
+        (Some(step), _) => Cow::Owned(format!("{} p50", step.replace('_', " "))),
+        (None, Some((share @ ("mfu" | "mbu"), phase))) => {
+            Cow::Owned(format!("{} of {phase}", share.to_uppercase()))
+        }
+        (None, _) if key == "device_busy_share" => Cow::Borrowed("device busy"),
+        _ => Cow::Borrowed(key),
+    }
 }

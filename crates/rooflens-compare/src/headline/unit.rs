@@ -51,5 +51,16 @@ mod tests {
         for (key, unit) in units {
             assert_eq!(MetricUnit::of(key), unit, "{key}");
         }
+        let titles = [
+            ("tpot_p50_ns", "TPOT p50"),
+            ("decode_step_p50_ns", "decode step p50"),
+            ("step_p50_ns", "step p50"),
+            ("mbu_decode", "MBU of decode"),
+            ("device_busy_share", "device busy"),
+            ("accuracy_p50", "accuracy_p50"),
+        ];
+        for (key, title) in titles {
+            assert_eq!(super::super::title_of(key), title);
+        }
     }
 }

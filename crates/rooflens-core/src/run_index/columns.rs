@@ -14,6 +14,14 @@ const OWN: &[&str] = &["folder", "sweep", "tenant", "day", "problem", "source"];
 /// The column of tags; a run may have several.
 pub const TAG: &str = "tag";
 
+/// What lists and pages call columns that have another name in the table.
+const ALSO: [(&str, &str); 4] = [
+    ("device", "hardware"),
+    ("engine", "runtime"),
+    ("version", "runtime_version"),
+    ("build", "runtime_build"),
+];
+
 /// A column of a list of runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunColumn {
@@ -32,6 +40,7 @@ enum RunColumnKind {
 impl RunColumn {
     /// The column of a name. Metrics may be given without their unit, as `tpot_p50`.
     pub fn parse(name: &str) -> Result<Self, RunsError> {
+        let name = ALSO.iter().find(|(also, _)| *also == name).map_or(name, |(_, column)| column);
         let column = |name: &str, kind| Ok(RunColumn { name: name.to_owned(), kind });
         let table = rooflens_store::tables::table("runs");
         let stored = table.and_then(|table| table.columns.get(table.position(name)?));
@@ -48,8 +57,9 @@ impl RunColumn {
         if let Some(metric) = headline::find(name) {
             return column(metric.key, RunColumnKind::Metric);
         }
-        if further_metrics().iter().any(|known| known == name) {
-            return column(name, RunColumnKind::Metric);
+        let is_one = |known: &&String| *known == name || known.strip_suffix("_ns") == Some(name);
+        if let Some(known) = further_metrics().iter().find(is_one) {
+            return column(known, RunColumnKind::Metric);
         }
         let names = Self::names();
         let near = rooflens_compose::near(name, names.iter().map(String::as_str));

@@ -10,8 +10,16 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// Compute kernels.
+    /// Compute kernels; where classes are told apart, GEMMs.
     Compute,
+    /// Attention kernels.
+    Attention,
+    /// Kernels of experts.
+    Moe,
+    /// Norms.
+    Norm,
+    /// Kernels of a class without a tone of its own.
+    OtherKernels,
     /// What physics demands.
     Floor,
     /// Work that a fused kernel would do on the way.
@@ -44,6 +52,10 @@ impl Tone {
     /// Every tone.
     pub const ALL: &[Tone] = &[
         Tone::Compute,
+        Tone::Attention,
+        Tone::Moe,
+        Tone::Norm,
+        Tone::OtherKernels,
         Tone::Floor,
         Tone::Unneeded,
         Tone::Communication,
@@ -63,6 +75,10 @@ impl Tone {
     pub fn as_str(self) -> &'static str {
         match self {
             Tone::Compute => "compute",
+            Tone::Attention => "attention",
+            Tone::Moe => "moe",
+            Tone::Norm => "norm",
+            Tone::OtherKernels => "rest",
             Tone::Floor => "floor",
             Tone::Unneeded => "unneeded",
             Tone::Communication => "communication",

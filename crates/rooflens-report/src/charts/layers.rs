@@ -55,7 +55,12 @@ impl PhaseHeat {
     #[must_use]
     pub fn about(&self) -> String {
         let steps = if self.steps > 1 { format!("sum over {} steps, ", self.steps) } else { String::new() };
-        format!("{steps}{} of the kernel time is in a layer", format::share(self.covered))
+        let share = format::share(self.covered);
+        // With lower bounds, only what an operator of the model does is shown.
+        match self.cells.iter().any(|cell| cell.floor_ns.is_some()) {
+            true => format!("{steps}{share} of the kernel time: kernels in layers that do operators of the model"),
+            false => format!("{steps}{share} of the kernel time is in a layer"),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rooflens_analyze::analyses::{PhaseStat, Phases};
+use rooflens_analyze::analyses::{PhaseRole, PhaseStat, Phases};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +75,8 @@ impl ChartSource for StepsChart {
     fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
         let none = || "the input has no steps: annotate them, or profile with a schedule".to_owned();
         let Phases(phases) = inputs.findings.get::<Phases>().ok_or_else(none)?;
-        let many = phases.iter().filter(|phase| phase.durations_ns.len() >= LEAST);
+        let is_step = |phase: &&PhaseStat| phase.role == PhaseRole::Step;
+        let many = phases.iter().filter(is_step).filter(|phase| phase.durations_ns.len() >= LEAST);
         let groups: Vec<StepGroup> = many.take(GROUPS).map(group).collect();
         if groups.is_empty() {
             return Err(format!("no group of steps has {LEAST} steps or more"));

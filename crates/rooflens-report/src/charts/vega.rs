@@ -345,6 +345,10 @@ fn collectives(plot: &CollectivesPlot) -> Json {
 fn tone_colour(tone: Tone, theme: FigureTheme) -> &'static str {
     let (light, dark) = match tone {
         Tone::Compute => ("#2467b0", "#4f96e3"),
+        Tone::Attention => ("#b0611a", "#c97b3a"),
+        Tone::Moe => ("#0e7c86", "#1f99a4"),
+        Tone::Norm => ("#6b7fb5", "#7f92c9"),
+        Tone::OtherKernels => ("#7a8692", "#6c7884"),
         Tone::Floor => ("#1f8a4c", "#48c27c"),
         Tone::Unneeded => ("#8e63c7", "#b394e6"),
         Tone::Communication => ("#14866d", "#37b394"),

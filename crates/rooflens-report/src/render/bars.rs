@@ -5,7 +5,7 @@ use crate::block::{Chart, Mark, Tone};
 /// The character of a part, so that a bar can be read without colours.
 pub fn glyph(tone: Tone) -> char {
     match tone {
-        Tone::Compute | Tone::Plain => '█',
+        Tone::Compute | Tone::Attention | Tone::Moe | Tone::Norm | Tone::OtherKernels | Tone::Plain => '█',
         Tone::Communication => '▓',
         Tone::RankWait => '▂',
         Tone::Copy => '▒',

@@ -74,10 +74,13 @@ impl Section for CommunicationSection {
 }
 
 fn waits(waits: &[RankWait]) -> Chart {
-    let points = waits.iter().map(|wait| (f64::from(wait.rank), wait.wait_ns as f64)).collect();
+    // A rank may have several devices: then each has a bar, in the order of the table.
+    let is_by_rank = waits.windows(2).all(|pair| pair[0].rank < pair[1].rank);
+    let place = |(at, wait): (usize, &RankWait)| if is_by_rank { f64::from(wait.rank) } else { at as f64 };
+    let points = waits.iter().enumerate().map(|row| (place(row), row.1.wait_ns as f64)).collect();
     Chart {
         title: "Ranks".to_owned(),
-        x: ("by rank".into(), ChartUnit::Index),
+        x: (if is_by_rank { "by rank" } else { "by row of the table" }.into(), ChartUnit::Index),
         y: ("time spent waiting for the last rank".into(), ChartUnit::Time),
         mark: Mark::Columns,
         series: vec![Series { label: "waited".to_owned(), tone: Tone::Communication, points }],

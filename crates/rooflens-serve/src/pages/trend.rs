@@ -64,19 +64,16 @@ fn draw(index: &RunIndex, pairs: &[(String, String)]) -> String {
     let choice = RunChoice::of(pairs);
     let mut runs = choice.all(index);
     runs.truncate(MOST);
-    runs.reverse();
+    // The oldest first; of those that began together, by name, as everywhere.
+    runs.sort_by(|a, b| (a.began_unix_ns, &a.name).cmp(&(b.began_unix_ns, &b.name)));
     let measured: BTreeSet<&str> =
         runs.iter().flat_map(|run| run.metrics.keys()).map(String::as_str).collect();
     let asked = pairs.iter().find(|(name, _)| name == "metric").map_or("", |(_, value)| value.as_str());
     let known = |key: &str| headline::ALL.iter().find(|metric| metric.key == key);
     let first = headline::ALL.iter().map(|metric| metric.key).find(|key| measured.contains(key));
     let key = measured.get(asked).copied().or(first).or(measured.first().copied()).unwrap_or("tpot_p50_ns");
-    let titles: Vec<(String, String)> = measured
-        .iter()
-        .map(|key| {
-            ((*key).to_owned(), known(key).map_or((*key).to_owned(), |metric| metric.title.to_owned()))
-        })
-        .collect();
+    let titles: Vec<(String, String)> =
+        measured.iter().map(|key| ((*key).to_owned(), headline::title_of(key).into_owned())).collect();
     let form = form(&choice, index, &titles, key);
     let (parts, notes) = parts(&runs, key);
     let definition = known(key).map_or("", |metric| metric.definition);
@@ -103,7 +100,7 @@ fn parts(runs: &[Arc<ListedRun>], key: &str) -> (Vec<Part>, Vec<String>) {
         .map(|run| (name(run), run.metrics.get(key).copied().filter(|value| value.is_finite())))
         .collect();
     let Some(trend) = trend_of(key, &values, TrendOptions::default()) else {
-        let lead = format!("No run that was chosen has a value of {key}.");
+        let lead = format!("No run that was chosen has a value of {}.", headline::title_of(key));
         return (vec![Part { name: "trend", title: "Trend", blocks: vec![Block::Lead(lead)] }], Vec::new());
     };
     let with_value = || runs.iter().map(Arc::as_ref).filter(|run| run.metrics.contains_key(key));

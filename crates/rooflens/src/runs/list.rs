@@ -95,6 +95,10 @@ const BOTH: &[(Column, RunCell)] = &[
     (Column::number("ranks", "Ranks"), |run| word(run, "ranks")),
     (Column::number("tpot_p50_ns", "TPOT p50"), |run| metric(run, "tpot_p50_ns")),
     (Column::number("output_tokens_per_s", "tokens/s"), |run| metric(run, "output_tokens_per_s")),
+    (Column::number("decode_step_p50_ns", "Decode step p50"), |run| metric(run, "decode_step_p50_ns")),
+    (Column::number("prefill_step_p50_ns", "Prefill step p50"), |run| metric(run, "prefill_step_p50_ns")),
+    (Column::number("step_p50_ns", "Step p50"), |run| metric(run, "step_p50_ns")),
+    (Column::number("device_busy_share", "Device busy"), |run| metric(run, "device_busy_share")),
 ];
 const PROBLEM: (Column, RunCell) = (Column::text("problem", "Problem"), |run| {
     Cell::or(run.problem.as_ref(), |problem| Cell::text(problem.clone()), "nothing is wrong")

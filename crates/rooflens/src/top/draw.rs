@@ -27,7 +27,7 @@ const SMALLEST: (u16, u16) = (40, 10);
 /// Lines of the verdict.
 const VERDICT: u16 = 2;
 /// Lines below the table.
-const DETAIL: u16 = 8;
+const DETAIL: u16 = 14;
 /// Columns of a name, where others can go for it.
 const NAME: usize = 36;
 /// Columns beside the name that stay.
@@ -166,6 +166,7 @@ fn draw_table(frame: &mut Frame<'_>, state: &mut TopState<'_>, area: Rect, look:
     let view = state.view();
     let shown = &view.rows[view.offset.min(view.rows.len())..view.rows.len().min(view.offset + page)];
     let widths = widths(view, shown, usize::from(area.width), look);
+    let columns = widths.len();
     let mut lines = vec![header(view, &widths, look)];
     if view.rows.is_empty() {
         let why = if view.filter.is_empty() {
@@ -181,6 +182,7 @@ fn draw_table(frame: &mut Frame<'_>, state: &mut TopState<'_>, area: Rect, look:
         lines.push(Line::styled(row_text(row, &widths), style));
     }
     frame.render_widget(Paragraph::new(lines), area);
+    state.show_columns(columns);
 }
 
 fn header(view: &TopView, widths: &[usize], look: TopLook) -> Line<'static> {

@@ -62,7 +62,10 @@ impl TopScope {
     /// The way to it, in words.
     pub fn words(&self, overview: &Overview) -> Vec<String> {
         let step = self.step.and_then(|step| overview.times.steps.get(step as usize));
-        let step = step.map(|step| format!("{} step {}", word(step.phase.as_str()), step.number));
+        let step = step.map(|step| match step.phase {
+            PhaseKind::Step => format!("step {}", step.number),
+            phase => format!("{} step {}", word(phase.as_str()), step.number),
+        });
         let phase = self.phase.filter(|_| step.is_none()).map(phase_word);
         let layer = self.layer.map(layer_word);
         phase.into_iter().chain(step).chain(layer).chain(self.class.map(word)).collect()

@@ -67,13 +67,15 @@ pub struct TopState<'a> {
     pub is_helping: bool,
     /// Rows on the screen, as they were drawn last.
     page: usize,
+    /// Columns on the screen, likewise: nobody sees an order by another.
+    columns: usize,
 }
 
 impl<'a> TopState<'a> {
     /// At the ledger.
     pub fn new(overview: &'a Overview) -> Self {
         let path = vec![view(overview, TopPane::Ledger, TopScope::default())];
-        TopState { overview, path, is_typing: false, is_helping: false, page: 10 }
+        TopState { overview, path, is_typing: false, is_helping: false, page: 10, columns: usize::MAX }
     }
 
     /// What is looked at.
@@ -103,6 +105,11 @@ impl<'a> TopState<'a> {
         let page = self.page;
         let view = self.view_mut();
         view.offset = view.offset.min(view.selected).max((view.selected + 1).saturating_sub(page));
+    }
+
+    /// Takes note of how many columns are on the screen.
+    pub fn show_columns(&mut self, columns: usize) {
+        self.columns = columns.max(1);
     }
 
     /// The tab that the way began at.
@@ -215,8 +222,9 @@ impl<'a> TopState<'a> {
     }
 
     fn sort_by_next(&mut self) {
+        let shown = self.columns;
         let view = self.view_mut();
-        let column = (view.order.0 + 1) % columns(view.pane).len();
+        let column = (view.order.0 + 1) % columns(view.pane).len().min(shown);
         // Names begin with the first letter, numbers with the largest.
         view.order = (column, column > 0);
         self.fill();

@@ -119,7 +119,7 @@
   }
 
   // The list of sections shows where one is.
-  const links = new Map(Array.from(document.querySelectorAll("nav a"), (link) => [link.hash.slice(1), link]));
+  const links = new Map(Array.from(document.querySelectorAll("nav a[href^='#']"), (link) => [link.hash.slice(1), link]));
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;

@@ -30,7 +30,9 @@ impl Ink {
             Ink::Faint | Ink::Tone(Tone::Idle | Tone::Dependency | Tone::Dispatch | Tone::OtherIdle) => {
                 Some("2")
             }
-            Ink::Tone(Tone::Compute | Tone::Plain) => Some("34"),
+            Ink::Tone(
+                Tone::Compute | Tone::Attention | Tone::Moe | Tone::Norm | Tone::OtherKernels | Tone::Plain,
+            ) => Some("34"),
             Ink::Tone(Tone::Communication) | Ink::Grade(Grade::Ok) => Some("32"),
             Ink::Tone(Tone::Copy) => Some("36"),
             Ink::Tone(Tone::Floor) => Some("32"),

@@ -43,8 +43,8 @@ drawers.layers = (data) => {
   const note = (state) => {
     const phase = chosen(state);
     const steps = phase.steps > 1 ? `Sum over ${whole(phase.steps)} steps. ` : "";
-    const others = data.has_floor ? ": kernels of no operator of the model are not shown" : "";
-    return `${steps}${share(phase.covered)} of the kernel time is in a layer${phase.covered < 0.9995 ? others : ""}.`;
+    const what = data.has_floor ? ": kernels in layers that do operators of the model" : " is in a layer";
+    return `${steps}${share(phase.covered)} of the kernel time${what}.`;
   };
   return { controls, option, scale, note, height: 60 + 28 * tallest };
 };

@@ -4,6 +4,8 @@ drawers.roofline = (data) => {
   const distinct = (values) => [...new Set(values.filter((value) => value !== null && value !== undefined))];
   const grains = Object.keys(GRAINS).filter((grain) => data.points.some((point) => point.grain === grain));
   const classes = distinct(data.points.map((point) => point.class));
+  // A kernel that calls of several precisions share has none of its own.
+  const named = data.model ? classes : classes.filter((name) => name !== "kernel");
   const layers = distinct(data.points.map((point) => point.layer)).sort((a, b) => a - b);
   const phases = distinct(data.points.map((point) => point.phase));
   const ends = {
@@ -22,7 +24,7 @@ drawers.roofline = (data) => {
   const controls = [
     { key: "grain", label: "Points", values: grains.map((grain) => [grain, GRAINS[grain]]) },
     { key: "phase", label: "Phase", all: true, values: phases.map((phase) => [phase, words(phase)]) },
-    { key: "class", label: data.model ? "Class" : "Precision", all: true, values: classes.map((name) => [name, words(name)]) },
+    { key: "class", label: data.model ? "Class" : "Precision", all: true, values: named.map((name) => [name, words(name)]) },
     { key: "layer", label: "Layer", all: true, values: layers.map((layer) => [String(layer), String(layer)]) },
   ];
 

@@ -3,6 +3,7 @@
 use rooflens_analyze::kernel_catalog::KernelClass;
 use rooflens_analyze::ledger::{Line, is_needed};
 use rooflens_analyze::timeline::{DrawnLane, DrawnTimeline, DrawnWindow, LaneKind};
+use rooflens_schema::tables::PhaseKind;
 
 use crate::block::Tone;
 use crate::format;
@@ -25,16 +26,25 @@ pub fn median_step(timeline: &DrawnTimeline) -> Option<String> {
     let rows: String = lanes.iter().enumerate().map(|(at, lane)| row(timeline, window, lane, at)).collect();
     let number = step.number.unwrap_or(step.of_kind as i64);
     let is_one = timeline.steps.iter().filter(|other| other.kind == step.kind).count() < 2;
+    let kind = match step.kind {
+        PhaseKind::Step => String::new(),
+        kind => format!("{} ", words(kind.as_str())),
+    };
     let title = format!(
-        "{} step {number}{}: {}",
-        words(step.kind.as_str()),
+        "{kind}step {number}{}: {}",
         if is_one { "" } else { ", the median of its kind" },
         format::time(step.wall_ns() as f64)
     );
-    let height = LANE * lanes.len() as f64;
+    let height = LANE * (lanes.len() + 1) as f64;
+    let span = window.end_ns.saturating_sub(window.start_ns);
+    let axis = format!(
+        "<text x=\"{LEFT}\" y=\"{0:.1}\">0</text><text x=\"{WIDTH}\" y=\"{0:.1}\" text-anchor=\"end\">{1}</text>",
+        height - 6.0,
+        format::time(span as f64)
+    );
     Some(format!(
         "<figure class=\"tl-still\"><figcaption><b>{0}</b></figcaption><div class=\"scroll\">\
-         <svg class=\"lanes\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{0}\">{rows}</svg></div></figure>\n",
+         <svg class=\"lanes\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{0}\">{rows}{axis}</svg></div></figure>\n",
         escape(&title)
     ))
 }

@@ -36,10 +36,10 @@ const showDifference = (step, base) => {
     + `the median, ${label(base)} (${time(base.wall)}).`));
   const layers = data.layers.map((layer) => `layer ${layer}`);
   rows("by layer, gaps included", layers, (one) => one.layers, (row) => ({ kind: "layer", layer: data.layers[row.at] }));
-  rows("by class, overlaps once", data.classes.map(words), (one) => one.classes,
+  rows("by class of kernel", data.classes.map(words), (one) => one.classes,
     (row) => ({ kind: "class", class: data.classes[row.at] }));
   // With what is no line of its own, the lines add up to the step.
-  const lines = [...data.lines.map((line) => line[1]), "of other steps, or of none"];
+  const lines = [...data.lines.map((line) => line[1]), "time of other steps, or of none"];
   rows("by line of the ledger", lines, (one) => [...one.lines, one.others ?? 0],
     (row) => (row.at < data.lines.length ? { kind: "line", line: row.at } : null));
 };

@@ -96,6 +96,15 @@ const sound = (kind) => {
   const kept = of.filter((step) => !step.excluded);
   return kept.length ? kept : of;
 };
+// What the recording did to a step. Where it did so to all of them, they are what statistics are of.
+const flawOf = (step) => {
+  if (!step.excluded) return "";
+  const kept = steps.some((other) => other.kind === step.kind && !other.excluded);
+  return `${kept ? "left out of statistics" : "affected by the recording"}: ${words(step.excluded)}`;
+};
+// Time that the ledger does not count for a step, where that is much of it.
+const elsewhere = (step) => (step.others > 0.05 * step.wall * Math.max(step.devices ?? 1, 1)
+  ? `, ${time(step.others)} of it time of other steps or of none` : "");
 const byTime = (kind) => sound(kind).slice().sort((a, b) => a.wall - b.wall || a.index - b.index);
 const medianOf = (kind) => {
   const all = byTime(kind);

@@ -23,6 +23,12 @@ const TITLE = 13;
 const laneHeight = (lane) => LANE[lane.kind] + (gutter() ? 0 : TITLE) + 3;
 const panelHeight = (panel) => panel.window.lanes.reduce((sum, lane) => sum + laneHeight(lane), 0) + 18;
 
+// As many digits as tell a tick from the next.
+const tickTime = (ns, step) => {
+  const [scale, unit] = UNITS.find(([scale]) => Math.abs(ns) >= scale) ?? UNITS[3];
+  const digits = Math.min(Math.max(Math.ceil(-Math.log10(step / scale) - 1e-9), unit === "ns" ? 0 : 1), 9);
+  return `${(ns / scale).toFixed(digits)} ${unit}`;
+};
 const ticks = (context, width, from, length, bottom) => {
   const left = gutter();
   const rough = length / Math.max((width - left) / 110, 1);
@@ -38,7 +44,7 @@ const ticks = (context, width, from, length, bottom) => {
     context.moveTo(x, 0);
     context.lineTo(x, bottom);
     context.stroke();
-    const text = at === 0 ? "0" : time(at);
+    const text = at === 0 ? "0" : tickTime(at, step);
     if (x + context.measureText(text).width < width) context.fillText(text, x + 3, bottom + 16);
   }
 };
@@ -48,7 +54,10 @@ const matches = (lane, at) => {
   if (!mark) return true;
   if (mark.kind === "name") return lane.what[at] === mark.name && lane.kind !== "idle" && lane.kind !== "layers"
     || lane.operator?.[at] === mark.name;
-  if (mark.kind === "class") return lane.kind === "stream" && classOf(lane.what[at]) === mark.class;
+  if (mark.kind === "class") {
+    return (lane.kind === "stream" && classOf(lane.what[at]) === mark.class)
+      || (lane.kind === "collectives" && mark.class === "communication");
+  }
   if (mark.kind === "layer") return lane.kind === "layers" ? lane.what[at] === mark.layer : lane.layer?.[at] === mark.layer;
   if (mark.kind === "line") return lane.kind === "idle" ? lane.what[at] === mark.line : lineOf(lane, at) === mark.line;
   return true;

@@ -50,7 +50,7 @@ const goTo = (place) => {
   }
 };
 const focus = (panel) => {
-  document.getElementById("timeline").scrollIntoView({ block: "start" });
+  document.getElementById("timeline").scrollIntoView({ block: "start", behavior: "instant" });
   panel.canvas.focus({ preventScroll: true });
 };
 const openWindow = (windowAt) => {
@@ -71,8 +71,8 @@ const build = () => {
       const rank = data.ranks > 1 ? ` of rank ${data.windows[step.window].rank}` : "";
       // A step that the recording disturbed is neither the median nor the slowest of anything, and nor is an only one.
       const isOne = step.excluded || sound(step.kind).length < 2;
-      const flaw = step.excluded ? `; left out of statistics: ${words(step.excluded)}` : "";
-      wanted.push({ at: step.window, title: `${isOne ? "" : `${title}: `}${label(step)}${rank}, ${time(step.wall)}${flaw}` });
+      const flaw = step.excluded ? `; ${flawOf(step)}` : "";
+      wanted.push({ at: step.window, title: `${isOne ? "" : `${title}: `}${label(step)}${rank}, ${time(step.wall)}${elsewhere(step)}${flaw}` });
     }
   };
   state.selected = null;

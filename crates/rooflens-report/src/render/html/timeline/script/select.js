@@ -40,7 +40,7 @@ const reveal = (body) => {
   table.classList.remove("short");
   for (const other of document.querySelectorAll("tbody.found")) other.classList.remove("found");
   body.classList.add("found");
-  body.scrollIntoView({ block: "center" });
+  body.scrollIntoView({ block: "center", behavior: "instant" });
   const target = body.querySelector(".tl-go") ?? body;
   target.focus({ preventScroll: true });
 };
@@ -74,7 +74,7 @@ const showDetails = () => {
   if (lane.launch?.[at] >= 0) fact("launched", `${time(lane.launch[at])} before it began`);
   if (lane.wait?.[at] >= 0) fact("waiting for other ranks", time(lane.wait[at]));
   if (step) fact("in", label(step));
-  if (panel.window.rank) fact("rank", String(panel.window.rank));
+  fact("lane", lane.title);
   const ways = [
     named && lane.kind === "stream" && wayTo(`kernel ${what}`, "Row of this kernel"),
     named && lane.kind === "operators" && wayTo(`operator ${what}`, "Row of this operator"),

@@ -52,6 +52,11 @@ for (const body of document.querySelectorAll("tbody[data-place]")) {
   });
   cell.append(button);
 }
+// From a row back to what led to it.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !document.activeElement?.closest("tbody.found") || !state.selected) return;
+  focus(state.selected.panel);
+});
 // Charts lead here too.
 document.addEventListener("rooflens:show", ({ detail }) => {
   if (detail.kind === "step") {

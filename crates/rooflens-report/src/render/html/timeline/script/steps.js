@@ -22,13 +22,15 @@ const drawStrip = () => {
   of.forEach((step, at) => {
     const height = Math.max(2, (step.wall / longest) * (STRIP - 14));
     context.fillStyle = step === chosen ? colours["--accent"]
-      : step.excluded ? colours["--idle"] : step.window === undefined ? colours["--other"] : colours["--compute"];
+      : step.excluded ? colours["--idle"] : step.window === undefined ? colours["--other"] : colours["--muted"];
     context.fillRect(at * bar, STRIP - height, Math.max(bar - (bar > 4 ? 1 : 0), 0.6), height);
   });
   context.fillStyle = colours["--muted"];
   context.font = FONT;
   context.textBaseline = "top";
-  context.fillText(`longest ${time(longest)}`, 2, 0);
+  const rank = data.ranks > 1 ? ` of rank ${data.windows[0]?.rank ?? 0}` : "";
+  const pale = of.some((step) => step.window === undefined) ? "; of the lighter ones this page has sums only" : "";
+  clipped(context, `${of.length} steps${rank}, longest ${time(longest)}${pale}`, 2, 0, width - 4);
 };
 const choose = (step) => {
   state.chosen = step ?? null;
@@ -43,7 +45,7 @@ stripCanvas.addEventListener("click", (event) => {
 stripCanvas.addEventListener("pointermove", (event) => {
   const box = stripCanvas.getBoundingClientRect();
   const step = stripBars[Math.floor(((event.clientX - box.left) / box.width) * stripBars.length)];
-  if (step) showTip(event, `${label(step)}: ${time(step.wall)}${step.excluded ? `, left out: ${step.excluded}` : ""}`);
+  if (step) showTip(event, `${label(step)}: ${time(step.wall)}${step.excluded ? `, ${flawOf(step)}` : ""}`);
 });
 stripCanvas.addEventListener("pointerleave", () => hideTip());
 stripCanvas.addEventListener("keydown", (event) => {
