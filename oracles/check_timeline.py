@@ -26,6 +26,7 @@ from page import Browser, complaints  # noqa: E402
 DATA_LIMIT = 2_000_000
 ROWS = 10
 CLICKS = 10
+OVERLAPPING = ("trace_diff/test", "trace_diff/control", "trace_filter")
 SELECTED = "JSON.stringify(rooflensTimeline.selected())"
 # Moves the view for a second and a half and counts frames; the longest counts too.
 FRAMES = """new Promise((done) => {
@@ -166,6 +167,20 @@ def slow_layer_is_found(binary, browser: Browser, folder: Path, draw: random.Ran
     return wrong + page.complaints()
 
 
+def sums_of_steps(run_folder: Path) -> list[str]:
+    """No line of a step is negative, and all of them are no more than the step."""
+    drawn = json.loads((run_folder / "report/timeline.json").read_text())
+    wrong = []
+    for step in drawn["steps"]:
+        least = min([*step["lines"], *step["classes"], *step["layers"], step["before_ns"]])
+        if least < 0:
+            wrong.append(f"step {step['index']}: {least:,} ns")
+        room = (step["end_ns"] - step["start_ns"]) * step["devices"]
+        if sum(step["lines"]) > room:
+            wrong.append(f"step {step['index']}: lines of {sum(step['lines']):,} ns in {room:,} ns")
+    return wrong
+
+
 def quick(binary, browser: Browser, trace: Path, folder: Path, pictures: Path | None) -> list[str]:
     path = analyzed(binary, trace, folder / "large")
     page = Page(browser, path)
@@ -217,6 +232,11 @@ def main() -> int:
             for at, trace in enumerate(traces):
                 page = analyzed(options.rooflens, trace, folder / f"run{at}")
                 judge.check(f"rows lead to their place and back: {trace.parent.name}", rows_and_back(page, browser, trace, draw))
+                judge.check(f"steps are sums of what is in them: {trace.parent.name}", sums_of_steps(folder / f"run{at}"))
+            # Steps that overlap each other, on many streams, and of several ranks.
+            for at, trace in enumerate(options.corpus / "kineto/hta" / name for name in OVERLAPPING):
+                analyzed(options.rooflens, trace, folder / f"overlapping{at}")
+                judge.check(f"steps are sums of what is in them: {trace.name}", sums_of_steps(folder / f"overlapping{at}"))
             judge.check("a slow layer is found by clicks", slow_layer_is_found(options.rooflens, browser, folder, draw))
             if options.axe:
                 found = accessible(options.rooflens, browser, folder / "slow.json", folder, options.axe)
