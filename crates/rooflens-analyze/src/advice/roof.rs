@@ -155,14 +155,24 @@ pub(super) fn draft(case: &Case<'_>, far: &Far<'_>, noun: &str, change: String, 
     };
     Draft {
         title: format!(
-            "{noun} reach {} of {} ({} of {}): {} of {}{} is above their lower bound",
+            "{noun} reach {} of {} ({} of {}): {} of {}{} is above {}",
             whole_percent(rate / peak),
             far.roof(),
             amount(rate, far.unit()),
             amount(peak, far.unit()),
             time(case.per_step(lost)),
             time(case.per_step(case.phase.wall_ns as f64)),
-            case.per_step_word()
+            case.per_step_word(),
+            // Tables of the roofline have the others, too.
+            match far.ns < ALL_OF_IT * far.class_ns {
+                true => {
+                    format!(
+                        "the lower bound of the largest ({} of their time)",
+                        whole_percent(far.ns / far.class_ns)
+                    )
+                }
+                false => "their lower bound".to_owned(),
+            }
         ),
         gain_ns: Some(gain),
         acts_on_ns: lost,

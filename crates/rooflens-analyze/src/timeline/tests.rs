@@ -73,7 +73,11 @@ fn on_two_streams() -> RankTables {
             let ts = step * 1_000 + start;
             sample.kernel(0, stream, ts, 100, "mm", "gemm");
             // On the second stream the gap between steps, on the first that within one.
-            let idle = if stream == 7 { 200 } else if step > 0 { 600 } else { 0 };
+            let idle = match (stream, step) {
+                (7, _) => 200,
+                (_, 0) => 0,
+                _ => 600,
+            };
             sample.idle(idle, GapCause::LaunchBound).in_phase(step as i32);
         }
     }

@@ -58,7 +58,9 @@ impl PhaseHeat {
         let share = format::share(self.covered);
         // With lower bounds, only what an operator of the model does is shown.
         match self.cells.iter().any(|cell| cell.floor_ns.is_some()) {
-            true => format!("{steps}{share} of the kernel time: kernels in layers that do operators of the model"),
+            true => {
+                format!("{steps}{share} of the kernel time: kernels in layers that do operators of the model")
+            }
             false => format!("{steps}{share} of the kernel time is in a layer"),
         }
     }

@@ -109,7 +109,8 @@ fn rows_are_filtered_sorted_and_reversed() {
     assert!(names(&state).is_empty() && frame(&mut state, (80, 24), PLAIN).contains("no row has this text"));
     press(&mut state, "backspace enter esc");
     assert_eq!(names(&state).len(), all.len());
-    press(&mut state, "s s s s");
+    // At 80 columns the last one has no room, and is no order either.
+    press(&mut state, "s s s");
     assert_eq!(state.view().order, (0, false));
     let mut sorted = all.clone();
     sorted.sort();
