@@ -169,7 +169,7 @@ def slow_layer_is_found(binary, browser: Browser, folder: Path, draw: random.Ran
 
 def sums_of_steps(run_folder: Path) -> list[str]:
     """No line of a step is negative, and all of them are no more than the step."""
-    drawn = json.loads((run_folder / "report/timeline.json").read_text())
+    drawn = json.loads((run_folder / "report/timeline.json").read_text())["timeline"]
     wrong = []
     for step in drawn["steps"]:
         least = min([*step["lines"], *step["classes"], *step["layers"], step["before_ns"]])
