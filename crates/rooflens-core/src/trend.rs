@@ -61,14 +61,8 @@ impl Trend {
         if missing > 0 {
             self.notes.push(format!("{missing} of {} have no value for {}", missing + values, self.key));
         }
-        let mut borders: Vec<usize> = self.change_points.iter().map(|point| point.index).collect();
-        borders.insert(0, 0);
-        borders.push(values);
-        let shortest = borders.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).min();
-        if let Some(shortest) =
-            shortest.filter(|shortest| *shortest < ENOUGH && !self.change_points.is_empty())
-        {
-            let counted = crate::text::counted(shortest, "value");
+        if let Some(few) = self.few() {
+            let counted = crate::text::counted(few, "value");
             self.notes.push(format!(
                 "only {counted} between two of the changes, or before or after one: it may be chance"
             ));
@@ -76,9 +70,17 @@ impl Trend {
         self
     }
 
+    /// How many values there are between two changes, or before or after one, where these are too few to be sure.
+    fn few(&self) -> Option<usize> {
+        let changes = self.change_points.iter().map(|point| point.index);
+        let borders: Vec<usize> = std::iter::once(0).chain(changes).chain([self.values.len()]).collect();
+        let shortest = borders.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).min();
+        shortest.filter(|shortest| *shortest < ENOUGH && !self.change_points.is_empty())
+    }
+
     /// For people.
     pub fn parts(&self) -> Vec<Part> {
-        parts(&self.key, &self.values, self.runs.as_deref(), &self.change_points)
+        parts(&self.key, &self.values, self.runs.as_deref(), &self.change_points, self.few())
     }
 }
 
@@ -149,7 +151,7 @@ pub fn trend_of_runs(
         Some(folder) => folder.clone(),
         None => format!("{} ({})", run.text("run_id"), run.text("day")),
     };
-    let mixed = mixed_columns(measured(), |run, column| run.text(column));
+    let mixed = mixed_columns(measured(), |run, column| run.text(column), |column| column);
     let mut notes = Vec::new();
     if !mixed.is_empty() {
         notes.push(format!(

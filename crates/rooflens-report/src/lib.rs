@@ -76,6 +76,12 @@ pub fn escape_html(text: &str) -> String {
     render::html::escape(text)
 }
 
+/// The same, with what stands between backticks as code.
+#[must_use]
+pub fn sentence_html(sentence: &str) -> String {
+    render::html::prose(sentence)
+}
+
 /// A Markdown file of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarkdownPage {

@@ -32,8 +32,15 @@ fn fields<'a>(before: &'static str, after: &'static str) -> [Field<Point<'a>>; 6
     ]
 }
 
-/// The values, with the run of each where they come from runs, and the change points among them.
-pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[ChangePoint]) -> Vec<Part> {
+/// The values, with the run of each where they come from runs, and the change points among them; `few` is how many
+/// values there are beside a change, where these are too few to be sure of it.
+pub fn parts(
+    key: &str,
+    values: &[f64],
+    runs: Option<&[String]>,
+    points: &[ChangePoint],
+    few: Option<usize>,
+) -> Vec<Part> {
     let at = |point: &ChangePoint| match runs.and_then(|runs| runs.get(point.index)) {
         Some(run) => run.clone(),
         None => format!("index {}", point.index),
@@ -64,6 +71,13 @@ pub fn parts(key: &str, values: &[f64], runs: Option<&[String]>, points: &[Chang
             values.len(),
             at(last)
         ),
+    };
+    let lead = match few {
+        Some(few) => {
+            let few = format::plural(few as i64, "value");
+            format!("{lead} It may be chance: there is only {few} on one side of a change.")
+        }
+        None => lead,
     };
     let chart = Chart {
         title: name.clone().into_owned(),

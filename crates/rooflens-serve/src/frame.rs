@@ -1,6 +1,6 @@
 //! What stands around every page, and pieces of HTML that blocks do not have. All text goes through [`text`].
 
-use rooflens_report::{PageFrame, Part, escape_html, linked_parts};
+use rooflens_report::{PageFrame, Part, escape_html, linked_parts, sentence_html};
 
 use crate::assets::ADDRESSES;
 
@@ -28,6 +28,11 @@ pub fn with_frame(
 /// Text as HTML, in content and in attributes.
 pub fn text(words: &str) -> String {
     escape_html(words)
+}
+
+/// A sentence as HTML; what stands between backticks is code.
+pub fn sentence(words: &str) -> String {
+    sentence_html(words)
 }
 
 /// A section of HTML.

@@ -114,7 +114,7 @@ impl DashboardError {
         let text = match self {
             DashboardError::NoToken => {
                 "write a token to a file and name the file:\n  head -c 24 /dev/urandom | base64 > token && chmod 600 token\n  \
-                 rooflens serve runs --listen 0.0.0.0:8377 --token-file token --allow-host NAME"
+                 rooflens serve … --listen ADDRESS --token-file token --allow-host NAME"
             }
             DashboardError::NoHosts => {
                 "add --allow-host NAME, with the name in the address bar of those who use it"

@@ -32,6 +32,12 @@ pub enum CliError {
     /// Conditions on runs that were named one by one.
     #[error("--where, --by, --since and --until choose from one folder of runs, or from a store")]
     NotOneFolder,
+    /// A store where its runs are to be named.
+    #[error("{store} is a store: name its runs that are to be compared")]
+    StoreAsInput {
+        /// The store.
+        store: PathBuf,
+    },
     /// Keys and a screen are needed.
     #[error("standard input and output are not a terminal: there is nothing to look through")]
     NoTerminal,
@@ -163,6 +169,7 @@ impl CliError {
             | CliError::NoBootstrap { .. }
             | CliError::NeedsYes { .. }
             | CliError::NotOneFolder
+            | CliError::StoreAsInput { .. }
             | CliError::NoTerminal
             | CliError::UnknownDocument { .. }
             | CliError::NoChart { .. }
@@ -229,6 +236,13 @@ impl CliError {
             }
             CliError::NoTerminal => {
                 Some(Hint::leading("as a table:", "rooflens kernels top INPUT, or rooflens analyze INPUT"))
+            }
+            CliError::StoreAsInput { store } => {
+                let store = word(store);
+                Some(Hint::leading(
+                    format!("rooflens runs {store} lists their ids; then"),
+                    format!("rooflens compare ID ID --store {store}"),
+                ))
             }
             CliError::NotOneFolder => Some(Hint::command("rooflens runs DIR --where …")),
             CliError::NeedsYes { .. } => {

@@ -48,8 +48,8 @@ fn expert_11_the_largest_line_has_advice_with_its_rate() {
     assert_eq!((&*first.rule, first.kind), ("moe_kernels", AdviceKind::Kernel));
     assert_eq!(
         first.title,
-        "MoE kernels reach 21% of memory bandwidth (214 MB/s of 1.00 GB/s): 550 µs of 750 µs per step is above their lower \
-         bound"
+        "The largest MoE kernels (93% of the time of all MoE kernels) reach 21% of memory bandwidth (214 MB/s of 1.00 \
+         GB/s): 550 µs of 750 µs per step is above their lower bound"
     );
     // At 80 % of the roof 187.5 µs are left of 700: 512.5 µs a step, and half of it.
     assert_eq!(first.step_gain_ns, range(256_250.0, 512_500.0));

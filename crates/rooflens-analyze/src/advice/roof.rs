@@ -79,6 +79,16 @@ impl Far<'_> {
         if self.is_memory() { "B/s" } else { "FLOP/s" }
     }
 
+    /// Whom the numbers are of: small kernels are in tables of the roofline, but not in these sums.
+    fn who(&self, noun: &str) -> String {
+        if self.ns >= ALL_OF_IT * self.class_ns {
+            return noun.to_owned();
+        }
+        // Only "Attention" is a word of ordinary letters.
+        let all = noun.replace("Attention", "attention");
+        format!("The largest {all} ({} of the time of all {all})", whole_percent(self.ns / self.class_ns))
+    }
+
     fn roof(&self) -> &'static str {
         if self.is_memory() { "memory bandwidth" } else { "peak FLOP/s" }
     }
@@ -155,24 +165,15 @@ pub(super) fn draft(case: &Case<'_>, far: &Far<'_>, noun: &str, change: String, 
     };
     Draft {
         title: format!(
-            "{noun} reach {} of {} ({} of {}): {} of {}{} is above {}",
+            "{} reach {} of {} ({} of {}): {} of {}{} is above their lower bound",
+            far.who(noun),
             whole_percent(rate / peak),
             far.roof(),
             amount(rate, far.unit()),
             amount(peak, far.unit()),
             time(case.per_step(lost)),
             time(case.per_step(case.phase.wall_ns as f64)),
-            case.per_step_word(),
-            // Tables of the roofline have the others, too.
-            match far.ns < ALL_OF_IT * far.class_ns {
-                true => {
-                    format!(
-                        "the lower bound of the largest ({} of their time)",
-                        whole_percent(far.ns / far.class_ns)
-                    )
-                }
-                false => "their lower bound".to_owned(),
-            }
+            case.per_step_word()
         ),
         gain_ns: Some(gain),
         acts_on_ns: lost,

@@ -125,8 +125,7 @@ impl Exchange {
         for stretch in std::mem::take(&mut self.stretches) {
             let of_kernel = waiting.and_then(|known| known.of(stretch.device as usize, stretch.row));
             let until_ns = of_kernel.unwrap_or(0);
-            // The last rank arrives so long after the kernel's start.
-            let wait_ns = until_ns.saturating_sub(stretch.from_ns).clamp(0, stretch.ns);
+            let wait_ns = waited_ns(until_ns, stretch.from_ns, stretch.ns);
             self.wait_ns = self.wait_ns.saturating_add(wait_ns);
             if let Some(step) = stretch.step.and_then(|step| self.step_waits.get_mut(step as usize)) {
                 *step = step.saturating_add(wait_ns);
@@ -156,6 +155,12 @@ impl Exchange {
         let steps = self.steps.iter().zip(&self.step_waits);
         steps.filter(move |((_, is_sound), _)| *is_sound == are_sound).map(|((all, _), wait)| (*all, *wait))
     }
+}
+
+/// How much of a stretch of a collective is waiting, where the last rank arrives `until_ns` after the kernel's start and
+/// the stretch begins `from_ns` after it.
+pub(crate) fn waited_ns(until_ns: i64, from_ns: i64, ns: i64) -> i64 {
+    until_ns.saturating_sub(from_ns).clamp(0, ns)
 }
 
 fn durations(values: impl Iterator<Item = i64>) -> Durations {

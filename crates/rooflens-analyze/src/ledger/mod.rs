@@ -34,7 +34,7 @@ pub use waits::{Wait, Waits};
 pub use charge::{charges, each_stretch};
 pub use class::{KernelClasses, of_operator};
 pub(crate) use efficiency::{OperatorSum, PhaseEfficiency, Sum, of_phase};
-pub(crate) use exchange::Exchange;
+pub(crate) use exchange::{Exchange, waited_ns};
 pub(crate) use host::moments;
 pub(crate) use sequences::{KernelNames, Sequences};
 

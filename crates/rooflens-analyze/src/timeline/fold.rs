@@ -12,6 +12,7 @@ use super::steps::{self, StepSums};
 use super::{DrawnLane, DrawnName, DrawnStep, DrawnTimeline, DrawnWindow, LaneKind, LongestCall};
 use crate::collectives::{self, Waiting};
 use crate::interval::{Interval, span};
+use crate::ledger::Line;
 use crate::role::{Role, Roles};
 
 /// Keeps of each rank what is drawn.
@@ -254,6 +255,9 @@ impl TimelineFold {
         let mut steps = self.drawn_steps;
         for step in &mut steps {
             step.window = step.window.map(|at| moved[at]);
+            let wait_ns = waiting.map_or(0, |waiting| self.steps[step.index].waited_ns(waiting));
+            step.lines[Line::Communication as usize] -= wait_ns;
+            step.lines[Line::CommWait as usize] += wait_ns;
         }
         Some(DrawnTimeline {
             is_host: self.is_host,

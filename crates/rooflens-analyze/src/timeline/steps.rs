@@ -6,10 +6,11 @@ use rooflens_schema::RankTables;
 use rooflens_schema::tables::PhaseKind;
 
 use super::budget::{STEP_NUMBERS, STEPS};
+use crate::collectives::{self, Waiting};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::{self, KernelClasses, Line};
-use crate::role::Roles;
-use crate::{collectives, interval, recording};
+use crate::role::{Role, Roles};
+use crate::{interval, recording};
 
 /// A step before it is drawn.
 #[derive(Debug, Clone)]
@@ -26,13 +27,35 @@ pub(super) struct StepSums {
     /// The gaps before the first activity of each device.
     pub before_ns: i64,
     pub activities: usize,
+    /// Stretches of collectives in which nothing else ran.
+    exposed: Vec<ExposedStretch>,
     pub is_excluded: bool,
     pub lines: [i64; Line::ALL.len()],
     pub classes: BTreeMap<KernelClass, i64>,
     pub layers: BTreeMap<i32, i64>,
 }
 
+/// A stretch of a collective in which nothing else ran.
+#[derive(Debug, Clone)]
+struct ExposedStretch {
+    /// Position of its device among those of the rank.
+    device: usize,
+    row: u32,
+    /// From the start of the kernel.
+    from_ns: i64,
+    ns: i64,
+}
+
 impl StepSums {
+    /// The part of its exposed communication that is waiting for other ranks, now that it is known who came last.
+    pub fn waited_ns(&self, waiting: &Waiting) -> i64 {
+        let wait = |stretch: &ExposedStretch| {
+            let until_ns = waiting.of(stretch.device, stretch.row).unwrap_or(0);
+            ledger::waited_ns(until_ns, stretch.from_ns, stretch.ns)
+        };
+        self.exposed.iter().map(wait).sum()
+    }
+
     fn new(tables: &RankTables, row: usize) -> Self {
         StepSums {
             row,
@@ -43,6 +66,7 @@ impl StepSums {
             devices: 0,
             before_ns: 0,
             activities: 0,
+            exposed: Vec::new(),
             is_excluded: tables.phases.excluded[row].is_some(),
             lines: [0; Line::ALL.len()],
             classes: BTreeMap::new(),
@@ -99,8 +123,15 @@ fn of_devices(tables: &RankTables, steps: &mut BTreeMap<i32, StepSums>) {
     let kernels = &tables.kernels;
     let (roles, classes) = (Roles::new(tables), KernelClasses::new(tables));
     let unrecorded = interval::merge(recording::waits(tables).unrecorded);
-    for (_, rows) in collectives::devices(tables) {
-        let charged = ledger::charges(tables, &roles, rows.clone(), |_, _| {});
+    for (device, (_, rows)) in collectives::devices(tables).enumerate() {
+        let charged = ledger::charges(tables, &roles, rows.clone(), |row, stretch| {
+            let phase = kernels.phase_id[row].get().filter(|_| roles.at(row) == Role::Communication);
+            if let Some(step) = step_of(tables, steps, phase) {
+                let from_ns = stretch.0.saturating_sub(kernels.ts_ns[row]);
+                let ns = interval::length(stretch);
+                step.exposed.push(ExposedStretch { device, row: row as u32, from_ns, ns });
+            }
+        });
         // Rows go stream by stream, so the first row of a step need not be its first activity.
         let mut begun: BTreeMap<i32, i64> = BTreeMap::new();
         for row in rows.clone() {

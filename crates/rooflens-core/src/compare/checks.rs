@@ -37,7 +37,16 @@ const CHOSEN: &[&str] = &["runtime", "model", "weights", "dtype", "attention", "
 /// What must be the same where the host does the work, and is worth knowing where a device does.
 const HOST: &[&str] = &["processor", "processors", "governor"];
 /// What may explain a difference.
-const MAY: &[&str] = &["prompts", "outputs", "threads", "cuda_runtime", "hip_runtime", "python", "rooflens"];
+const MAY: &[&str] = &[
+    "prompts",
+    "outputs",
+    "threads",
+    "cuda_runtime",
+    "hip_runtime",
+    "python",
+    "rooflens",
+    "runtime_version",
+];
 
 /// Whether device, model and workload are the same as far as is known.
 pub fn is_like_for_like(checks: &[Check]) -> bool {

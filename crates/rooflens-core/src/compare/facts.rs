@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rooflens_compare::headline;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
-use rooflens_schema::tables::TraceMeta;
+use rooflens_schema::parquet_io::read_table;
+use rooflens_schema::tables::{Runs, TraceMeta};
 use serde_json::Value as Json;
 
 use crate::saved::read_json;
@@ -116,6 +117,27 @@ pub fn of_run(run: &RunDir, ran: &WorkloadRecords, facts: &mut Facts) {
     for (fact, field) in [("prompts", "prompt_ids"), ("outputs", "output_ids")] {
         if !rows.is_empty() && rows.iter().all(|row| row[field].is_array()) {
             facts.insert(fact, fingerprint(rows.iter().map(|row| row[field].to_string())));
+        }
+    }
+}
+
+/// Of the row that a store keeps of a run, what nothing else says.
+pub fn of_row(run: &RunDir, facts: &mut Facts) {
+    let Ok(rows) = read_table::<Runs>(&run.table("runs")) else { return };
+    let Some(row) = rows.row(0) else { return };
+    let library = LIBRARIES.iter().find(|library| Some(**library) == row.runtime.as_deref());
+    let told = [
+        ("device", row.hardware),
+        ("driver", row.driver),
+        ("model", row.model),
+        ("dtype", row.dtype),
+        ("workload", row.workload),
+        (library.copied().unwrap_or("runtime_version"), row.runtime_version),
+        ("runtime", row.runtime),
+    ];
+    for (fact, value) in told {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            facts.entry(fact).or_insert(value);
         }
     }
 }

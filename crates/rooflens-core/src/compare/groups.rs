@@ -52,7 +52,7 @@ pub fn read_folder(
         );
     }
     for group in &groups {
-        let mixed = mixed_columns(&group.runs, |run, column| run.text(column));
+        let mixed = mixed_columns(&group.runs, |run, column| run.text(column), |column| column);
         if !mixed.is_empty() {
             notes.push(format!("the runs of {} have {}: choose with --where", group.name, mixed.join(", ")));
         }

@@ -103,6 +103,7 @@ pub(super) fn read_run(path: &Path, observer: &SharedObserver) -> Result<Side, E
         }
     }
     facts::of_run(&run, &ran, &mut facts);
+    facts::of_row(&run, &mut facts);
     let metrics = saved::read_json(&run.report().join(saved::METRICS));
     let samples = Run::of(run).samples().into_iter().map(|(metric, sample)| (metric.key, sample)).collect();
     Ok(Side {

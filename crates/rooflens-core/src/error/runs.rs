@@ -100,6 +100,14 @@ pub enum RunsError {
         /// What is wrong.
         why: String,
     },
+    /// An order that there is not.
+    #[error("{text:?} is not an order: {why}")]
+    Order {
+        /// As it was given.
+        text: String,
+        /// What is wrong.
+        why: String,
+    },
     /// A column that there is not.
     #[error("runs have no column {name:?}")]
     Column {
@@ -168,9 +176,8 @@ impl RunsError {
             RunsError::Column { near, .. } if !near.is_empty() => {
                 Hint::words(format!("did you mean {}?", near.join(", ")))
             }
-            RunsError::Column { names, .. } => {
-                Hint::words(format!("write COLUMN=VALUE, with one of {}", names.join(", ")))
-            }
+            RunsError::Column { names, .. } => Hint::words(format!("columns: {}", names.join(", "))),
+            RunsError::Order { .. } => Hint::words("as in --sort tpot_p50_ns or --sort tpot_p50_ns:desc"),
             RunsError::NothingMeant(_) => return None,
             RunsError::NotTwo(_) => Hint::words(
                 "rooflens compare RUNS_DIR --where … --by tag compares two groups, without --by the last two runs",

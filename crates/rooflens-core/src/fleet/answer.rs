@@ -95,16 +95,6 @@ impl AnswerHead {
         }
     }
 
-    /// Columns of words that say the same in all rows: one sentence says it better. SQL is shown as it was asked for.
-    fn same_in_all(&self, rows: &[Vec<Json>]) -> Vec<usize> {
-        let is_same =
-            |at: &usize| rows[1..].iter().all(|row| row[*at] == rows[0][*at] && row[*at].is_string());
-        match (self.query.is_some(), rows.len()) {
-            (false, _) | (_, 0 | 1) => Vec::new(),
-            _ => (0..self.columns.len()).filter(is_same).collect(),
-        }
-    }
-
     /// The name of a column for people: those of SQL as they were asked for, others without underscores and without the
     /// unit, which the values carry.
     fn title(&self, name: &str) -> String {
@@ -127,28 +117,35 @@ pub struct FirstRows {
     limit: usize,
     first: Vec<Vec<Json>>,
     all: usize,
+    /// Columns of words that say the same in all rows so far: one sentence says it better. SQL is shown as it was asked
+    /// for.
+    same: Vec<usize>,
 }
 
 impl FirstRows {
     /// Of an answer that begins; so many are kept.
     #[must_use]
     pub fn new(head: AnswerHead, limit: usize) -> Self {
-        FirstRows { head, limit, first: Vec::new(), all: 0 }
+        let same = if head.query.is_some() { (0..head.columns.len()).collect() } else { Vec::new() };
+        FirstRows { head, limit, first: Vec::new(), all: 0, same }
     }
 
     /// Takes some rows.
     pub fn add(&mut self, batch: &RecordBatch) {
         self.first.extend(rows(batch).take(self.limit - self.first.len()));
         self.all += batch.num_rows();
+        let Some(first) = self.first.first() else { return };
+        let is_first = |row: usize, at: usize| value(batch.column(at), row) == first[at];
+        self.same.retain(|&at| first[at].is_string() && (0..batch.num_rows()).all(|row| is_first(row, at)));
     }
 
     /// The rows, times and shares in words.
     #[must_use]
     pub fn parts(self) -> Vec<Part> {
-        let FirstRows { head, first, all, .. } = self;
+        let FirstRows { head, first, all, same, .. } = self;
         let shown = head.summary.as_ref().map_or(usize::MAX, |(_, shown)| *shown);
         let first: Vec<Vec<Json>> = first.into_iter().take(shown).collect();
-        let same = head.same_in_all(&first);
+        let same = if all > 1 && !first.is_empty() { same } else { Vec::new() };
         let is_number = |at: usize| head.schema.field(at).data_type().is_numeric() && head.unit(at) != "id";
         let has = |name: &str| head.columns.iter().any(|column| column.name == name);
         let is_named = |name: &str| name == "kernel_id" && has("kernel");
@@ -232,5 +229,39 @@ fn rounded(value: f64) -> String {
         size if size >= 1000.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.2}"),
         _ => format!("{value:.4}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array, StringArray};
+
+    use super::*;
+
+    #[test]
+    fn what_all_rows_say_is_asked_of_all_rows() {
+        let words = |words: [&str; 3]| Arc::new(StringArray::from(words.to_vec())) as ArrayRef;
+        let batch = |tenants: [&str; 3]| {
+            let numbers = Arc::new(Int64Array::from(vec![1, 2, 3])) as ArrayRef;
+            let columns = [("tenant", words(tenants)), ("node", words(["a"; 3])), ("samples", numbers)];
+            RecordBatch::try_from_iter(columns).unwrap()
+        };
+        let lead = |second: [&str; 3]| {
+            let first = batch(["x"; 3]);
+            let mut head = AnswerHead::new(None, &first.schema());
+            head.query = Some("throttled-runs".to_owned());
+            let mut rows = FirstRows::new(head, 2);
+            rows.add(&first);
+            rows.add(&batch(second));
+            match rows.parts().remove(0).blocks.remove(0) {
+                Block::Lead(lead) => lead,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(lead(["x"; 3]).ends_with("In all rows: tenant x, node a."));
+        // Not in the two that are shown.
+        assert!(lead(["x", "x", "y"]).ends_with("In all rows: node a."));
     }
 }

@@ -17,7 +17,7 @@ mod writer;
 /// Rows of an answer.
 pub use self::value::value as json_value;
 pub use arrow_array::RecordBatch;
-pub use rooflens_store::{DEFAULT_TENANT, is_day};
+pub use rooflens_store::{DEFAULT_TENANT, is_day, tables};
 
 pub use self::adding::{AddRunsRequest, add};
 pub use self::answer::{AnswerColumn, AnswerHead, FirstRows, QueryCost, QueryDocument};

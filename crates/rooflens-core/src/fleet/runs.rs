@@ -7,7 +7,7 @@ use rooflens_schema::tables::PhaseKind;
 
 use super::store::stored;
 use crate::error::Error;
-use crate::run_index::{IndexedRun, RunFilter, no_such_value};
+use crate::run_index::{IndexedRun, RunFilter, no_such_value, oldest_first};
 use crate::trend::{Trend, trend_of_runs};
 
 /// Fewest characters of an id that are shown.
@@ -62,6 +62,10 @@ pub fn store_trend(
 ) -> Result<Trend, Error> {
     let mut runs = filter.choose(store, stored(store)?)?;
     runs.reverse();
+    // What does not say when it began stays where its day is.
+    if runs.iter().all(|run| run.start_unix_ns().is_some()) {
+        oldest_first(&mut runs);
+    }
     // A run that two tenants have is one run.
     let mut seen = BTreeSet::new();
     runs.retain(|run| seen.insert(run.run_id.clone()));

@@ -162,7 +162,10 @@ const COUNTS: &[Term] = &[
     ("batch", "Sequences in a step."),
     ("tokens", "Tokens processed or generated."),
     ("prompt tokens", "Prompt tokens."),
-    ("decode tokens", "Generated (output) tokens."),
+    (
+        "decode tokens",
+        "Generated (output) tokens, added over ranks: the ranks of a tensor-parallel group all count the same tokens.",
+    ),
     ("ranks", "Processes of a job, usually one per device."),
     ("rank", "Number of a process in its job."),
     ("devices", "GPUs or other accelerators of the trace."),

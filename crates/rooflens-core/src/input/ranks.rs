@@ -38,7 +38,8 @@ impl Numbering {
         }
         if wanted.is_none() && self.is_of_several {
             let message = format!(
-                "neither the trace nor its name has a rank: it is taken as rank {} of one job with the other files",
+                "neither the trace nor its name has a rank: it is taken as rank {} of one job with the other files. If \
+                 they are of different jobs, name one file",
                 tables.rank
             );
             notes.add(Stage::Ingest, Severity::Warning, "rank_by_order", &tables.meta.source, message);

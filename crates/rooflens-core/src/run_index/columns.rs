@@ -132,8 +132,8 @@ impl RunOrder {
             Some((name, "asc")) => (name, false),
             Some((name, "desc")) => (name, true),
             Some((_, other)) => {
-                let why = format!("the order is asc or desc, not {other:?}");
-                return Err(RunsError::Condition { text: text.to_owned(), why });
+                let why = format!("it goes asc or desc, not {other:?}");
+                return Err(RunsError::Order { text: text.to_owned(), why });
             }
         };
         Ok(RunOrder { column: RunColumn::parse(name)?, is_descending })

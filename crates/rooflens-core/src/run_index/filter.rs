@@ -134,10 +134,7 @@ fn number_of(column: &str, text: &str) -> Option<f64> {
 pub(crate) fn no_such_value(name: &str, columns: &[&str], wanted: &str, known: &BTreeSet<String>) -> String {
     let some: Vec<&str> = known.iter().take(NAMED).map(String::as_str).collect();
     match (some.is_empty(), known.len() > NAMED) {
-        (true, _) => format!(
-            "no run has {name}={wanted}: none has a value of {} (`rooflens store set`)",
-            columns.join(", ")
-        ),
+        (true, _) => format!("no run has {name}={wanted}: none has a value of {}", columns.join(", ")),
         (false, more) => {
             let more = if more { ", …" } else { "" };
             format!("no run has {name}={wanted}; there are {}{more}", some.join(", "))
@@ -148,14 +145,15 @@ pub(crate) fn no_such_value(name: &str, columns: &[&str], wanted: &str, known: &
 /// Columns that runs must agree in to be compared.
 pub const COMPARED: [&str; 8] = ["kind", "hardware", "model", "runtime", "dtype", "tp", "workload", "format"];
 
-/// In what runs differ that should be compared, in words, as `2 values of model`.
+/// In what runs differ that should be compared, in words, as `2 values of model`; columns have the names of the caller.
 pub fn mixed_columns<R>(
     runs: impl IntoIterator<Item = R> + Clone,
     text: impl Fn(&R, &str) -> String,
+    name: impl Fn(&'static str) -> &'static str,
 ) -> Vec<String> {
-    let different = |column: &&str| {
+    let different = |column: &&'static str| {
         let known: BTreeSet<String> = runs.clone().into_iter().map(|run| text(&run, column)).collect();
-        (known.len() > 1).then(|| format!("{} values of {column}", known.len()))
+        (known.len() > 1).then(|| format!("{} values of {}", known.len(), name(column)))
     };
     COMPARED.iter().filter_map(different).collect()
 }

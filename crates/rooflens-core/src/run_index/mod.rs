@@ -23,7 +23,7 @@ pub use self::filter::{COMPARED, RunCondition, RunFilter, mixed_columns};
 pub use self::find::{FoundRun, find};
 pub use self::folders::{FolderScan, RunFolder, RunFolderKind, folders_below};
 pub(crate) use self::numbers::KeptNumbers;
-pub use self::scan::{indexed, is_run, listed, oldest_first, scan};
+pub use self::scan::{id_at, indexed, is_run, listed, natural, oldest_first, scan};
 pub use self::tags::{TagsDocument, is_tag, tag, untag};
 
 /// A run of a folder or of a store, as lists of runs show it.
@@ -63,6 +63,12 @@ impl IndexedRun {
     /// When it began, since 1970.
     pub fn start_unix_ns(&self) -> Option<i64> {
         self.row.get("start_unix_ns")?.as_i64()
+    }
+
+    /// The build that it ran, else the version; empty where it does not say.
+    pub fn build(&self) -> String {
+        let build = self.text("runtime_build");
+        if build.is_empty() { self.text("runtime_version") } else { build }
     }
 
     /// A column as text; empty where it is null. Columns are those of `runs`, and `run_id`, `folder`, `sweep`, `tenant`,

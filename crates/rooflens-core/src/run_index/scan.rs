@@ -38,19 +38,22 @@ pub fn listed(root: &Path) -> Result<Vec<IndexedRun>, Error> {
     if runs.is_empty() { Err(RunsError::NoRuns { path: root.to_owned() }.into()) } else { Ok(runs) }
 }
 
-/// Puts runs in the order of time. Where some do not say when they began, that is the order of their folders, natural
-/// numbers by their value; answers whether it is.
+/// Puts runs in the order of time; of those that began together, by build, then by name. Where some do not say when they
+/// began, that is the order of their folders; answers whether it is. Numbers in names go by their value.
 pub fn oldest_first(runs: &mut [IndexedRun]) -> bool {
     let is_by_name = runs.iter().any(|run| run.start_unix_ns().is_none());
+    let named = |run: &IndexedRun| natural(run.folder.as_deref().unwrap_or_default());
     match is_by_name {
-        true => runs.sort_by_cached_key(|run| natural(run.folder.as_deref().unwrap_or_default())),
-        false => runs.sort_by_cached_key(|run| (run.start_unix_ns(), run.folder.clone())),
+        true => runs.sort_by_cached_key(named),
+        false => runs.sort_by_cached_key(|run| {
+            (run.start_unix_ns(), natural(&run.build()), named(run), run.run_id.clone())
+        }),
     }
     is_by_name
 }
 
 /// A key that sorts `run-9` before `run-10`.
-fn natural(name: &str) -> Vec<(u8, u64, String)> {
+pub fn natural(name: &str) -> Vec<(u8, u64, String)> {
     let mut parts: Vec<(u8, u64, String)> = Vec::new();
     for part in name.split_inclusive(|letter: char| !letter.is_ascii_digit()) {
         let digits = part.trim_end_matches(|letter: char| !letter.is_ascii_digit());
@@ -82,6 +85,12 @@ pub(super) fn canonical(root: &Path) -> Result<PathBuf, Error> {
 /// Whether a folder itself is a run, or what is left of one.
 pub fn is_run(folder: &Path) -> bool {
     run_at(folder).is_some()
+}
+
+/// The id of the run in a folder; nothing where there is none.
+pub fn id_at(folder: &Path) -> Option<String> {
+    let root = canonical(folder).ok()?;
+    read_one(&root, &root)?.run_id
 }
 
 /// The run at a folder below a canonical root; nothing where it is none.

@@ -69,7 +69,7 @@ impl ChartData {
             subtitle: self.subtitle.clone(),
             devices: device.into_iter().collect(),
             operators: operators.collect(),
-            weight: "share of time".to_owned(),
+            weight: "share of the time of all dots".to_owned(),
             normalised: false,
         }
         .svg_on(paper)

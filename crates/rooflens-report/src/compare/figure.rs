@@ -89,8 +89,8 @@ fn of_class(class: KernelClass) -> (&'static str, Tone) {
         KernelClass::Attention => ("attention", Tone::Attention),
         KernelClass::Moe => ("MoE", Tone::Moe),
         KernelClass::Norm => ("norm", Tone::Norm),
-        KernelClass::Communication => ("communication", Tone::Communication),
-        KernelClass::Memcpy | KernelClass::Memset => ("memory copies", Tone::Copy),
+        KernelClass::Communication => ("exposed communication", Tone::Communication),
+        KernelClass::Memcpy | KernelClass::Memset => ("exposed memory copies", Tone::Copy),
         class if !is_needed(class) => ("elementwise, copy, activation", Tone::Unneeded),
         _ => OTHER,
     }

@@ -6,7 +6,7 @@ use rooflens_compare::{
     PhaseChange, PlaceChange,
 };
 
-use super::tables::{cause, least, named, place, told};
+use super::tables::{cause, class, least, named, place, told};
 use crate::format;
 
 /// Half as much again.
@@ -95,7 +95,7 @@ fn made_of(account: &Account) -> String {
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
     };
     if let Some(busy) = account.row(Entry::Busy) {
-        let parts = parts(Entry::Class, |row| row.name.replace('_', " "));
+        let parts = parts(Entry::Class, |row| class(&row.name));
         text.push_str(&format!(", busy {}{parts}", times(busy)));
     }
     if let Some(idle) = account.row(Entry::Idle) {

@@ -10,9 +10,19 @@ use rooflens_compare::{Account, ComparedLine, How, Pair, PhaseChange};
 use self::figure::figure;
 use self::lead::{lead, scope, shown_account};
 use self::overview::{letter, overview};
-use self::tables::{ACCOUNT, CHECKS, DIFFERENCES, HEADLINE, LINES, OPERATORS, PHASES, PLACES, Row, place};
+use self::tables::{
+    ACCOUNT, CHECKS, COMMUNICATION, DIFFERENCES, HEADLINE, LINES, OPERATORS, PHASES, PLACES, Row, place,
+};
 use crate::block::{Block, Table};
 use crate::render::{Part, html as page};
+
+/// What stands before accounts with collectives in them.
+const EXPOSED: &str = "Every moment of a device counts once: of collectives and copies, also in the tables of operators and \
+                       kernels, only the time in which nothing else ran. `rooflens analyze` shows how long they took in all.";
+
+/// Titles of several comparisons, by the letters of the overview.
+const AGAINST: [&str; 7] =
+    ["B against A", "C against A", "D against A", "E against A", "F against A", "G against A", "H against A"];
 
 /// Comparisons with the same A, with at most `limit` lines a table.
 pub fn parts(pairs: &[Pair], limit: usize) -> Vec<Part> {
@@ -47,6 +57,10 @@ fn part(pair: &Pair, at: Option<usize>, limit: usize) -> Part {
             blocks.push(Block::Text(format!("Only {side} has the phase {}.", phases.join(", "))));
         }
     }
+    let has_collectives = |account: &Account| account.rows.iter().any(|row| row.name == COMMUNICATION);
+    if shown_account(pair).is_some_and(has_collectives) {
+        blocks.push(Block::Text(EXPOSED.to_owned()));
+    }
     let mut section = |title: &str, table: Table| {
         if !table.rows.is_empty() {
             blocks.push(Block::Heading(title.to_owned()));
@@ -66,7 +80,7 @@ fn part(pair: &Pair, at: Option<usize>, limit: usize) -> Part {
         let phases: Vec<&PhaseChange> =
             first.change.phases.iter().filter(|phase| phase.phase != "all").collect();
         section(&of("Steps"), Table::new("phases", PHASES, &phases, usize::MAX));
-        let devices = if pair.places.len() > 1 { ", all devices" } else { "" };
+        let devices = if pair.places.len() > 1 { ", mean of all devices" } else { "" };
         let shown = shown_account(pair);
         for account in shown.into_iter().chain(other_accounts(&pair.accounts, shown)) {
             let title = format!("{}{devices}", scope(account));
@@ -96,7 +110,8 @@ fn part(pair: &Pair, at: Option<usize>, limit: usize) -> Part {
         section(&of("Kernels on one side only"), Table::new("one_side", LINES, &alone, limit));
     }
     section("Checks", Table::new("checks", CHECKS, &pair.checks, usize::MAX));
-    Part { name: "comparison", title: "Comparison", blocks }
+    let title = at.and_then(|at| AGAINST.get(at).copied()).unwrap_or("Comparison");
+    Part { name: "comparison", title, blocks }
 }
 
 /// Accounts beside the one that is shown first: of a trace whose steps are shown, the trace adds nothing.

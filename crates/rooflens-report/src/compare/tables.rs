@@ -122,7 +122,11 @@ pub(super) const PLACES: &[Field<PlaceChange>] = &[
     (Column::number("a_idle", "Idle A"), |row| of_entry(row, Entry::Idle, |row| Cell::Share(row.a_share))),
     (Column::number("b_idle", "Idle B"), |row| of_entry(row, Entry::Idle, |row| Cell::Share(row.b_share))),
     (Column::number("changes", "Changed lines").at(Level::Screen), |row| {
-        Cell::count(row.change.lines.iter().filter(|line| line.is_change).count())
+        let lines = &row.change.lines;
+        match lines.iter().any(|line| line.not_judged.is_none()) {
+            true => Cell::count(lines.iter().filter(|line| line.is_change).count()),
+            false => Cell::missing("no line was judged: too few steps"),
+        }
     }),
 ];
 
@@ -139,10 +143,24 @@ fn entry(row: &AccountRow) -> String {
         Entry::Wall => name,
         Entry::Busy => format!("- {name}"),
         Entry::Idle => format!("- {name}"),
-        Entry::Class | Entry::Operator => format!("- - {name}"),
+        // Short, so that all columns fit on a screen.
+        Entry::Class => format!("- - {}", class(&row.name).replace("communication", "comm")),
+        Entry::Operator => format!("- - {name}"),
         Entry::Cause => format!("- - {}", cause(&row.name)),
     }
 }
+
+/// What ran, in words: of what kernels may overlap, only the time that is left counts.
+pub(super) fn class(name: &str) -> String {
+    match name {
+        COMMUNICATION => "exposed communication".to_owned(),
+        "memcpy" | "memset" => format!("exposed {name}"),
+        other => other.replace('_', " "),
+    }
+}
+
+/// The class of collectives.
+pub(super) const COMMUNICATION: &str = "communication";
 
 /// Why nothing ran, in words.
 pub(super) fn cause(name: &str) -> String {

@@ -194,8 +194,9 @@ pub(crate) fn tone(line: Line) -> Tone {
         Line::Unknown => Tone::OtherIdle,
     }
 }
+
 /// Kernels that were faster than their lower bound: a few are no sign of a wrong model, since what is counted as bytes of
-/// an operator may stay in a cache or in a neighbor's registers.
+/// an operator may stay in a cache or in a neighbour's registers.
 fn unspent(phase: &PhaseLedger) -> String {
     let all: f64 = phase.floors.iter().map(|floor| floor.ns).sum();
     let took = format!("Kernels took {} less than their lower bound", format::time(phase.unspent_floor_ns));

@@ -230,13 +230,14 @@ const FIELDS: &[Field<PhaseStat>] = &[
     ),
 ];
 
+const BEGINS: &str = "Where the range begins, on the host if it is recorded there, since the start of the first recording; \
+                      negative on a rank whose clock is behind.";
+
 const SLOWEST: &[Field<(String, PhaseExample)>] = &[
     (Column::text("group", "of"), |(group, _)| Cell::code(group)),
     (Column::text("name", "name"), |(_, example)| Cell::code(&example.name)),
     (Column::number("rank", "rank"), |(_, example)| Cell::Count(example.rank.into())),
-    (Column::number("ts_ns", "at").help("Start, since the run's clock base."), |(_, example)| {
-        Cell::At(example.ts_ns)
-    }),
+    (Column::number("ts_ns", "at").help(BEGINS), |(_, example)| Cell::At(example.ts_ns)),
     (
         Column::number("dur_ns", "duration").help("Device span, or on the host where there is no device."),
         |(_, example)| Cell::Time(example.dur_ns),

@@ -54,8 +54,8 @@ fn device_time(findings: &Findings) -> Option<Stack> {
         (ledger::tone(line.line), format!("{idle}{}", line.line.title()))
     };
     let label = match ledger.timelines {
-        1 => "device time".to_owned(),
-        number => format!("device time, {} devices", format::count(number as i64)),
+        1 => "wall time".to_owned(),
+        number => format!("wall time of {} devices", format::count(number as i64)),
     };
     Some(Stack {
         parts: ledger.lines.iter().map(part).collect(),

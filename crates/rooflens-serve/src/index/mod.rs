@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rooflens_core::run_index::{COMPARED, IndexedRun};
+use rooflens_core::run_index::{COMPARED, IndexedRun, natural};
 use serde_json::{Map, Value as Json};
 
 use crate::settings::DashboardError;
@@ -71,16 +71,22 @@ impl ListedRun {
         tags.iter().map(String::as_str).chain(word)
     }
 
+    /// A key that puts the oldest first; those that began together by build and name, as [`oldest_first`] does.
+    ///
+    /// [`oldest_first`]: rooflens_core::run_index::oldest_first
+    pub fn age(&self) -> impl Ord + use<> {
+        (self.began_unix_ns, natural(self.word("build")), natural(&self.name))
+    }
+
     /// What the index of runs knows of it.
     fn take(&mut self, run: &IndexedRun) {
-        let or = |first: String, second: String| if first.is_empty() { second } else { first };
         self.words = BTreeMap::from([
             ("run", run.text("run_id")),
             ("kind", run.text("kind")),
             ("model", run.text("model")),
             ("device", run.text("hardware")),
             ("engine", run.text("runtime")),
-            ("build", or(run.text("runtime_build"), run.text("runtime_version"))),
+            ("build", run.build()),
             ("label", run.tags.join(", ")),
             ("status", run.text("status")),
             ("tenant", run.text("tenant")),

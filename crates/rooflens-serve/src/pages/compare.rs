@@ -38,7 +38,7 @@ pub async fn get(
     }
     // A list begins with the newest, and what is new is judged by what was before.
     if pairs.iter().any(|(name, value)| name == "order" && value == "oldest") {
-        runs.sort_by_key(|run| (run.began_unix_ns, run.name.clone()));
+        runs.sort_by_cached_key(|run| run.age());
     }
     if !(2..=MOST).contains(&runs.len()) {
         let chosen = match runs.len() {

@@ -34,13 +34,16 @@ pub async fn list(State(app): State<Arc<App>>) -> Response {
     };
     let items: String =
         index.runs.iter().filter(|run| run.is_live).collect::<Vec<_>>().iter().map(item).collect();
-    let html = match items.is_empty() {
-        true => "<p>Nothing is in progress. A run of <code>rooflens run</code> or <code>rooflens bench -o</code> below the folder \
+    let html = match (items.is_empty(), app.source.store()) {
+        (true, Some(_)) => "<p>A store holds runs that have ended. To follow one in progress, serve the folder that it is \
+                            written to: <code>rooflens serve DIR</code>.</p>\n"
+            .to_owned(),
+        (true, None) => "<p>Nothing is in progress. A run of <code>rooflens run</code> or <code>rooflens bench -o</code> below the folder \
                  that is served appears here some seconds after its start.</p>\n"
             .to_owned(),
-        false => format!("<ul class=\"plain\">\n{items}</ul>\n"),
+        (false, _) => format!("<ul class=\"plain\">\n{items}</ul>\n"),
     };
-    Html(page("In progress", "/live", &section("runs", "In progress", &html), &[], "")).into_response()
+    Html(page("Live", "/live", &section("runs", "Runs in progress", &html), &[], "")).into_response()
 }
 
 fn folder(app: &App, id: &str) -> Result<(String, PathBuf), PageFault> {

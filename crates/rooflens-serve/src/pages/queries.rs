@@ -13,7 +13,7 @@ use super::Pairs;
 use crate::app::App;
 use crate::asking::{ask, refusal};
 use crate::fault::PageFault;
-use crate::frame::{page, section, text};
+use crate::frame::{page, section, sentence, text};
 
 /// Characters of a value.
 const LONGEST: usize = 500;
@@ -24,7 +24,7 @@ pub async fn list(State(app): State<Arc<App>>) -> Response {
         let (name, title) = (text(query.name()), text(query.title()));
         format!(
             "<li><a href=\"/queries/{name}\">{title}</a> <small><code>{name}</code></small><p>{}</p></li>\n",
-            text(query.doc())
+            sentence(query.doc())
         )
     };
     let items: String = all().iter().map(item).collect();
@@ -76,7 +76,7 @@ fn form(query: &NamedQuery, given: &BTreeMap<String, String>) -> String {
         format!(
             "<label>{name} ({kind})<input name=\"{name}\" value=\"{}\" maxlength=\"{LONGEST}\" {input}><small>{}</small></label>\n",
             text(value),
-            text(&parameter.meaning),
+            sentence(&parameter.meaning),
             kind = text(parameter.kind.name()),
         )
     };
@@ -84,6 +84,6 @@ fn form(query: &NamedQuery, given: &BTreeMap<String, String>) -> String {
     format!(
         "<p>{}</p>\n<form class=\"form\" method=\"get\">\n<div class=\"fields\">\n{fields}</div><input type=\"hidden\" name=\"go\" value=\"1\">\
          <div><button class=\"go\">Ask</button></div></form>\n",
-        text(query.doc())
+        sentence(query.doc())
     )
 }

@@ -114,27 +114,43 @@ fn tools(run: &ListedRun) -> String {
     format!("<p class=\"pages\"><a href=\"/\">All runs</a>{alike}{live}</p>\n")
 }
 
-const METRICS: &[Field<(&'static headline::HeadlineMetric, f64)>] = &[
-    (Column::text("metric", "Metric"), |(metric, _)| Cell::text(metric.title)),
-    (Column::number("value", "Value"), |(metric, value)| Cell::metric(metric.key, *value)),
-    (Column::text("definition", "Definition"), |(metric, _)| Cell::text(metric.definition)),
+const METRICS: &[Field<(String, f64)>] = &[
+    (Column::text("metric", "Metric"), |(key, _)| Cell::text(headline::title_of(key))),
+    (Column::number("value", "Value"), |(key, value)| Cell::metric(key, *value)),
+    (Column::text("definition", "Definition"), |(key, _)| {
+        Cell::text(headline::find(key).map_or("", |metric| metric.definition))
+    }),
 ];
 
 /// What the list of runs knows of it.
 fn summary(run: &ListedRun) -> Vec<Part> {
-    let lead = match (run.is_live, run.word("model")) {
-        (true, _) => "This run is in progress.".to_owned(),
-        (false, "") => format!("{} run.", run.word("kind")),
-        (false, model) => format!("{model}: a run of kind {}.", run.word("kind")),
+    let kind = match run.word("kind") {
+        "trace" => "Trace",
+        "bench" => "Load test",
+        _ => "Run",
+    };
+    let or_nothing = |before: &str, word: &str| match word.is_empty() {
+        true => String::new(),
+        false => format!(" {before} {word}"),
+    };
+    let lead = match run.is_live {
+        true => "This run is in progress.".to_owned(),
+        false => {
+            let (model, device) = (or_nothing("of", run.word("model")), or_nothing("on", run.word("device")));
+            format!("{kind}{model}{device}{}.", or_nothing("with", run.word("engine")))
+        }
     };
     let mut facts: Vec<Fact> =
         run.words.iter().map(|(name, word)| Fact::new(*name, Cell::text(word))).collect();
     facts.extend(run.began_unix_ns.map(|at| Fact::new("began", Cell::text(minute(at)))));
     let mut blocks = vec![Block::Lead(lead), Block::Facts(facts)];
-    let known: Vec<_> =
-        headline::ALL.iter().filter_map(|metric| Some((metric, *run.metrics.get(metric.key)?))).collect();
+    let of_key = |key: &'static str| run.metrics.get(key).map(|value| (key.to_owned(), *value));
+    let mut known: Vec<(String, f64)> =
+        headline::ALL.iter().filter_map(|metric| of_key(metric.key)).collect();
+    let others = run.metrics.iter().filter(|(key, _)| headline::find(key).is_none());
+    known.extend(others.map(|(key, value)| (key.clone(), *value)));
     match known.is_empty() {
-        true => blocks.push(Block::Text("This run has no headline metrics.".to_owned())),
+        true => blocks.push(Block::Text("This run has no metrics.".to_owned())),
         false => blocks.push(Block::Table(Table::new("metrics", METRICS, &known, usize::MAX))),
     }
     vec![Part { name: "summary", title: "Summary", blocks }]

@@ -118,7 +118,7 @@ fn table(choice: &RunChoice, index: &RunIndex, chosen: &ChosenRuns) -> String {
     let rows: String = chosen.shown.iter().map(row).collect();
     format!(
         "<form action=\"/compare\" method=\"get\">\n<div class=\"scroll\"><table class=\"runs\"><thead><tr><th></th>{head}</tr></thead>\
-         <tbody>\n{rows}</tbody></table></div>\n<div class=\"pages\"><button class=\"go\">Compare chosen runs</button>\
+         <tbody>\n{rows}</tbody></table></div>\n<div class=\"pages act\"><button class=\"go\">Compare chosen runs</button>\
          <input type=\"hidden\" name=\"order\" value=\"oldest\"><span>Choose two or more; the oldest is the baseline.</span></div></form>\n"
     )
 }
@@ -165,7 +165,8 @@ fn cell(run: &ListedRun, column: &str, number: bool) -> String {
             format!("<td{class}><span class=\"missing\" title=\"the run does not say\">–</span></td>")
         }
         _ if number => format!("<td class=\"n\">{words}</td>"),
-        "model" | "device" | "build" | "label" => format!("<td class=\"long\">{words}</td>"),
+        "model" | "device" | "build" => format!("<td class=\"long\">{words}</td>"),
+        "label" => format!("<td class=\"tags\">{words}</td>"),
         _ => format!("<td>{words}</td>"),
     }
 }

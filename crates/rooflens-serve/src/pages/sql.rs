@@ -6,7 +6,7 @@ use axum::Form;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
-use rooflens_core::fleet::QueryText;
+use rooflens_core::fleet::{QueryText, tables};
 use serde::Deserialize;
 
 use crate::app::App;
@@ -60,16 +60,18 @@ fn is_select(sql: &str) -> bool {
 
 fn form(app: &App, sql: &str) -> String {
     let limits = &app.limits;
+    let tables: Vec<&str> = tables().iter().map(|table| table.name).collect();
     let html = format!(
         "<form method=\"post\" action=\"/sql\" class=\"form\">\
          <label>SQL<textarea name=\"sql\" spellcheck=\"false\" required>{}</textarea></label>\
          <div><button class=\"go\">Ask</button></div>\
-         <small>One SELECT. At most {} s, {} MB and {} rows. Tables: runs, kernels, requests and others: \
-         docs/reference/store.md.</small></form>\n",
+         <small>One SELECT. At most {} s, {} MB and {} rows. Tables: {}. <code>SELECT * FROM kernels LIMIT 1</code> \
+         shows the columns of one.</small></form>\n",
         text(sql),
         limits.query_time.as_secs(),
         limits.query_bytes >> 20,
         limits.query_rows,
+        tables.join(", "),
     );
     section("sql", "SQL", &html)
 }

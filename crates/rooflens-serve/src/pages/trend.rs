@@ -64,8 +64,7 @@ fn draw(index: &RunIndex, pairs: &[(String, String)]) -> String {
     let choice = RunChoice::of(pairs);
     let mut runs = choice.all(index);
     runs.truncate(MOST);
-    // The oldest first; of those that began together, by name, as everywhere.
-    runs.sort_by(|a, b| (a.began_unix_ns, &a.name).cmp(&(b.began_unix_ns, &b.name)));
+    runs.sort_by_cached_key(|run| run.age());
     let measured: BTreeSet<&str> =
         runs.iter().flat_map(|run| run.metrics.keys()).map(String::as_str).collect();
     let asked = pairs.iter().find(|(name, _)| name == "metric").map_or("", |(_, value)| value.as_str());
@@ -106,7 +105,13 @@ fn parts(runs: &[Arc<ListedRun>], key: &str) -> (Vec<Part>, Vec<String>) {
     let with_value = || runs.iter().map(Arc::as_ref).filter(|run| run.metrics.contains_key(key));
     let mut notes = trend.notes.clone();
     let compared = |run: &&ListedRun, column: &str| run.compared.get(column).cloned().unwrap_or_default();
-    let mixed = mixed_columns(with_value(), compared);
+    // As the lists above call them.
+    let name = |column| match column {
+        "hardware" => "device",
+        "runtime" => "engine",
+        column => column,
+    };
+    let mixed = mixed_columns(with_value(), compared, name);
     if !mixed.is_empty() {
         let mixed = mixed.join(", ");
         notes.insert(

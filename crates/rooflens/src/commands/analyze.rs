@@ -8,6 +8,7 @@ use rooflens_core::analysis::analyze;
 use rooflens_core::document::AnalysisDocument;
 use rooflens_core::exit::Exit;
 use rooflens_core::input::{Input, open_input};
+use rooflens_core::run_index::id_at;
 use rooflens_core::{report, saved};
 use rooflens_report::{CsvTable, MarkdownPage};
 use rooflens_schema::{Notes, RunDir};
@@ -84,8 +85,12 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let own =
         |dir: &&RunDir| matches!(&input, Input::Run(read) if saved::same_folder(read.root(), dir.root()));
     let tables = run.as_ref().filter(|dir| !own(dir));
+    let before = run.as_ref().and_then(|run| id_at(run.root()));
     let mut analysis = analyze(&input, &notes, &args.floor.request(), tables, &observer)?;
     let page = run.as_ref().map(|run| report::save(run, &mut analysis)).transpose()?;
+    if let Some(run) = run.as_ref().filter(|run| before.is_some() && before != id_at(run.root())) {
+        console.warn(&format!("the run that was in {} is replaced by this one", run.root().display()));
+    }
     show(&analysis.findings, args.format, args.table, args.limit, console)?;
     if let Some(page) = page.filter(|_| scratch.is_none()) {
         console.say(&format!("report: {}", page.display()));

@@ -15,7 +15,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::output::{self, Page};
 use crate::progress;
-use crate::runs::holds_runs;
+use crate::runs::{holds_runs, names_store};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -88,6 +88,9 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let inputs: Vec<PathBuf> = args.baseline.into_iter().chain(args.inputs).collect();
     let filter = RunFilter::parse(&args.only).map_err(rooflens_core::Error::from)?;
     let observer = progress::observer(console, progress::READING);
+    if let Some(store) = inputs.iter().find(|input| args.store.is_none() && names_store(input)) {
+        return Err(CliError::StoreAsInput { store: store.clone() });
+    }
     let chooses = !filter.is_empty() || args.by.is_some();
     let folder = match inputs.as_slice() {
         [folder] if args.store.is_none() && holds_runs(folder, chooses) => Some(folder),

@@ -1,6 +1,6 @@
 //! `rooflens serve`: many runs as pages of a local server.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ Examples:
 Only this machine can reach it by default. Any other address needs a token, and the name by which others reach it. \
 It reads and never writes; the second Ctrl-C ends it at once.";
 
+const PORT: u16 = 8377;
 /// How often Ctrl-C is asked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -33,7 +34,7 @@ pub struct Args {
     #[arg(value_name = "DIR|STORE", default_value = ".", value_hint = ValueHint::DirPath)]
     source: String,
     /// Address and port to listen at; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8377")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8377", value_parser = listening_at)]
     listen: SocketAddr,
     /// File with the token that browsers and programs must give; ROOFLENS_SERVE_TOKEN is the same
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -50,6 +51,15 @@ pub struct Args {
     /// Memory for pages that are kept, in MB
     #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536), help_heading = "Limits")]
     cache: u64,
+}
+
+/// An address with a port, or one of them.
+fn listening_at(text: &str) -> Result<SocketAddr, String> {
+    let text = text.replacen("localhost", "127.0.0.1", 1);
+    let own = || text.parse::<u16>().ok().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+    let usual = || text.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, PORT));
+    let found = text.parse().ok().or_else(own).or_else(usual);
+    found.ok_or_else(|| format!("write an address and a port, as in 127.0.0.1:{PORT}"))
 }
 
 impl Args {
@@ -107,6 +117,18 @@ fn reached_at(address: SocketAddr, name: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_may_lack_its_port_or_its_name() {
+        let at = |text| listening_at(text).map(|address| address.to_string());
+        assert_eq!(at("0.0.0.0:80").unwrap(), "0.0.0.0:80");
+        assert_eq!(at("localhost:8511").unwrap(), "127.0.0.1:8511");
+        assert_eq!(at("8511").unwrap(), "127.0.0.1:8511");
+        assert_eq!(at("0").unwrap(), "127.0.0.1:0");
+        assert_eq!(at("192.0.2.1").unwrap(), "192.0.2.1:8377");
+        assert_eq!(at("[::1]:80").unwrap(), "[::1]:80");
+        assert!(at("gpu-box:80").unwrap_err().contains("127.0.0.1:8377"));
+    }
 
     #[test]
     fn the_address_that_is_printed_is_answered() {

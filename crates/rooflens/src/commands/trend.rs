@@ -15,7 +15,7 @@ use crate::args::store::day;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
-use crate::runs::holds_runs;
+use crate::runs::{holds_runs, names_store};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +31,7 @@ Change points are found as Apache Otava finds them: E-divisive within windows;\n
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Run directories of `rooflens run`, oldest first; or one folder of them, in the order in which they began
+    /// Run directories of `rooflens run`, oldest first; or one folder of them or a store, in the order in which they began
     #[arg(value_name = "RUN", required_unless_present_any = ["csv", "store"], conflicts_with_all = ["csv", "store"], value_hint = ValueHint::DirPath)]
     runs: Vec<PathBuf>,
     /// Runs of this store instead, in the order in which they began
@@ -80,6 +80,9 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let filter = RunFilter { since: args.since, until: args.until, ..filter };
     let found = match (args.store, args.runs.as_slice()) {
         (Some(store), _) => store_trend(&store, &filter, &args.key, options)?,
+        (None, [store]) if names_store(store) => {
+            store_trend(&store.to_string_lossy(), &filter, &args.key, options)?
+        }
         (None, [folder]) if holds_runs(folder, !filter.is_empty()) => {
             folder_trend(folder, &filter, &args.key, options)?
         }

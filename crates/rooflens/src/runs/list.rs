@@ -135,9 +135,10 @@ fn parts(runs: &StoreRunsDocument, asked: &ListedRuns, limit: usize) -> Vec<Part
     let count = counted(runs.runs.len(), "run");
     let damaged = runs.runs.iter().filter(|run| run.problem.is_some()).count();
     let which = if asked.order.is_some() { "first" } else { "newest" };
+    let place = if runs.store == "." { "this folder" } else { runs.store.as_str() };
     let mut lead = match runs.runs.len() > limit {
-        true => format!("{count} in {}, of which the {which} {limit} are shown.", runs.store),
-        false => format!("{count} in {}.", runs.store),
+        true => format!("{count} in {place}, of which the {which} {limit} are shown."),
+        false => format!("{count} in {place}."),
     };
     if damaged > 0 {
         lead.push_str(&format!(" {damaged} damaged or not finished."));

@@ -13,8 +13,12 @@ pub use self::list::{ListedRuns, list};
 /// Whether an address means a store: a bucket, or a folder that says that it is one. A folder that does not exist is
 /// one, too: whoever asks is told how to make it.
 pub fn is_store(address: &str) -> bool {
-    let path = Path::new(address);
-    address.contains("://") || path.join("store.json").is_file() || !path.exists()
+    names_store(Path::new(address)) || !Path::new(address).exists()
+}
+
+/// Whether an input is a store, not a run or a folder of them.
+pub fn names_store(input: &Path) -> bool {
+    input.to_str().is_some_and(|address| address.contains("://")) || input.join("store.json").is_file()
 }
 
 /// Whether an input is a folder of runs, not a run itself. Where runs are chosen from it, any folder is.

@@ -173,7 +173,7 @@ fn labels_of(page: &str) -> BTreeSet<String> {
         }
     }
     let is_made = |label: &str| {
-        label.is_empty() || label.contains([':', '`', '0', '1']) || label.starts_with("device time, ")
+        label.is_empty() || label.contains([':', '`', '0', '1']) || label.starts_with("wall time of ")
     };
     labels.retain(|label| !is_made(label));
     labels

@@ -166,7 +166,12 @@ fn a_trend_over_a_store_needs_a_metric_that_its_runs_have() {
     let found = json(&["trend", "--store", &store, "--key", "step_p50_ns", "--format", "json"]);
     assert!(found["values"][0].as_f64().unwrap() > 0.0 && found["notes"] == Value::Array(vec![]), "{found}");
     let (_, said) = failure(&["trend", "--store", &store, "--where", "colour=red"]);
-    assert!(said.contains("COLUMN=VALUE"), "{said}");
+    assert!(said.contains("no column") && said.contains("hardware"), "{said}");
+    // A store stands in place of a folder of runs; where runs are to be named, that is said.
+    let here = json(&["trend", &store, "--key", "step_p50_ns", "--format", "json"]);
+    assert_eq!(here, found);
+    let (_, said) = failure(&["compare", &store]);
+    assert!(said.contains("is a store") && said.contains("rooflens compare ID ID --store"), "{said}");
 }
 
 #[test]
@@ -187,4 +192,21 @@ fn runs_of_a_store_are_compared_and_reported_by_id_and_by_what_they_are() {
     assert!(page.contains("flash_fwd_splitkv_kernel"));
     let (_, said) = failure(&["compare", "label=none", &run, "--store", &store]);
     assert!(said.contains("no run has label=none; there are main"), "{said}");
+    // With which engine they ran is known from their rows.
+    let other = run_in(folder.path(), "other", "kineto/two_ranks");
+    out(&[
+        "-q",
+        "store",
+        "add",
+        &other,
+        "--store",
+        &store,
+        "--set",
+        "label=other",
+        "--set",
+        "runtime=sglang",
+    ]);
+    let compared = out(&["compare", "label=main", "label=other", "--store", &store]);
+    let engine = compared.lines().find(|line| line.trim_start().starts_with("runtime "));
+    assert!(engine.is_some_and(|line| line.contains("sglang")), "{compared}");
 }

@@ -145,6 +145,9 @@ fn expert_09_waiting_for_the_last_rank_is_not_transfer() {
     assert_eq!((step(Line::Communication).p50_ns, step(Line::Communication).p99_ns), (35, 40));
     assert_eq!((step(Line::CommWait).p50_ns, step(Line::CommWait).p99_ns), (0, 40));
     assert!(!ledger.not_computed.contains_key("comm_wait"));
+    // As the timeline has them for the step of rank 0.
+    let drawn = &found.timeline.as_ref().expect("steps").steps[0];
+    assert_eq!([Line::Communication, Line::CommWait].map(|line| drawn.lines[line as usize]), [35, 40]);
     // Alone, rank 0 cannot know.
     let found = findings(&[early]);
     let ledger = found.get::<Ledger>().expect("activity");

@@ -353,7 +353,7 @@ fn title_attribute(help: &str) -> String {
 }
 
 /// A sentence, with what stands between backticks as code.
-fn prose(sentence: &str) -> String {
+pub fn prose(sentence: &str) -> String {
     let piece =
         |(words, is_code)| if is_code { format!("<code>{}</code>", escape(words)) } else { escape(words) };
     text::pieces(&text::clip(sentence, SENTENCE)).into_iter().map(piece).collect()

@@ -19,6 +19,14 @@ drawers.steps = (data) => {
       group: group.name, phase: group.phase,
     },
   });
+  // Steps are much alike: names of ticks have as many digits as tell them apart.
+  const named = (steps) => {
+    const all = steps.map((step) => step.ns);
+    const [low, high] = [Math.min(...all), Math.max(...all)];
+    const [unit, scale] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3]].find((one) => high >= one[1]) ?? ["ns", 1];
+    const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(Math.max(high - low, 1) / 5 / scale))));
+    return (value) => `${(value / scale).toFixed(digits)} ${unit}`;
+  };
   const ranksOf = (group) => [...new Set(group.points.map((step) => step.rank))].sort((a, b) => a - b);
   const option = (colours, state) => {
     const group = chosen(state);
@@ -44,7 +52,7 @@ drawers.steps = (data) => {
     return {
       grid: { left: 8, right: 16, top: 14, bottom: 10 },
       xAxis: axis(colours, { type: "value", min: Math.min(...numbers), max: Math.max(...numbers, numbers[0] + 1), minInterval: 1, name: "step", nameGap: 26, splitLine: { show: false } }),
-      yAxis: axis(colours, { type: "value", scale: true, axisLabel: { color: colours.muted, fontSize: 11, formatter: (value) => short(time(value)) } }),
+      yAxis: axis(colours, { type: "value", scale: true, axisLabel: { color: colours.muted, fontSize: 11, formatter: named(group.points) } }),
       dataZoom: [{ ...ZOOM, xAxisIndex: 0 }],
       series: [
         ...series,

@@ -8,7 +8,7 @@ mod places;
 pub use places::PlaceIndex;
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::timeline::DrawnTimeline;
+use rooflens_analyze::timeline::{DrawnTimeline, LaneKind};
 
 use super::escape;
 use crate::format;
@@ -38,17 +38,27 @@ pub fn section(findings: &Findings, timeline: &DrawnTimeline) -> String {
         more => format!(" {} more steps are not listed.", format::count(more as i64)),
     };
     let about = match timeline.steps.is_empty() {
-        true => "No steps are known: the longest calls are drawn with their neighbors.".to_owned(),
+        true => "No steps are known: the longest calls are drawn with their neighbours.".to_owned(),
         false => format!(
             "Steps on the {what}'s timeline, each from its first activity to the end of its last. The time ledger \
              also counts the gap before a step, and counts time for one step only where several overlap.{left_out}"
         ),
+    };
+    let has_others = timeline
+        .windows
+        .iter()
+        .any(|window| window.lanes.iter().any(|lane| lane.kind == LaneKind::Collectives));
+    let others = match has_others {
+        true => {
+            " Collectives of other ranks are drawn from where the same step begins there, whatever their clocks say."
+        }
+        false => "",
     };
     let still = picture::median_step(timeline).unwrap_or_default();
     format!(
         "<section id=\"timeline\" aria-labelledby=\"timeline-title\">\n<h2 id=\"timeline-title\">Timeline</h2>\n\
          <div id=\"timeline-view\"></div>\n{still}<p class=\"aside\">{}</p>\n\
          <script type=\"application/json\" id=\"timeline-data\">{data}</script>\n</section>\n",
-        escape(&about)
+        escape(&(about + others))
     )
 }
