@@ -156,7 +156,7 @@ def slow_layer_is_found(binary, browser: Browser, folder: Path, draw: random.Ran
     page.click("document.querySelector('.tl-difference .tl-find')")
     selected = page.json(SELECTED)
     wrong = []
-    if f"step {step} " not in sentence.lower():
+    if not sentence.startswith(f"Step {step} takes "):
         wrong.append(f"step {step} was clicked, the page says {sentence!r}")
     if found != f"layer {layer}":
         wrong.append(f"layer {layer} of step {step} is slow, the page says {found!r}")
