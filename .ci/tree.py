@@ -1,22 +1,17 @@
-#!/usr/bin/env python3
-"""Makes a folder hold the tracked files of a repository, and nothing else.
+"""Copies the tracked files of the repository into a folder that holds nothing else.
 
-    python3 .ci/tree.py FOLDER      (from within the repository)
-
-A file whose content is the same is left alone, with its time: cargo goes by times, so what did not
-change is not built again, whichever clone the files come from. What git ignores and what nobody added
-to it is not copied: the gate checks what others will get.
+A file with the same content keeps its time. Cargo compares times, so it builds only what changed, from whichever clone
+the files come. Untracked files are not copied: the gate checks what others get.
 """
 
 import os
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 
 def content(path: Path):
-    """The bytes of a file and whether it can be run, or where a link leads; None where there is neither."""
+    """The bytes of a file and whether it is executable, or the target of a link; None if neither exists."""
     try:
         mode = path.lstat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -39,7 +34,7 @@ def write(path: Path, wanted) -> None:
 
 
 def sweep(folder: Path, kept: set[Path]) -> int:
-    """Removes what is not kept, and folders that are empty then; git's own folder stays."""
+    """Removes files that are not kept and folders that are then empty, except git's folder."""
     removed = 0
     for place, folders, files in os.walk(folder, topdown=False):
         here = Path(place)
@@ -54,26 +49,24 @@ def sweep(folder: Path, kept: set[Path]) -> int:
     return removed
 
 
-def main() -> int:
-    target = Path(sys.argv[1])
-    listed = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True).stdout
-    wanted = {Path(os.fsdecode(name)): None for name in listed.split(b"\0") if name}
-    wanted = {name: content(name) for name in wanted}
-    # A file that was deleted but not yet committed is still listed.
-    wanted = {name: what for name, what in wanted.items() if what is not None}
+def copy_tracked_files(target: Path) -> list[Path]:
+    """Makes a folder hold the tracked files of the repository; returns their paths."""
+    repository = Path(__file__).resolve().parents[1]
+    argv = ["git", "-C", repository, "ls-files", "-z"]
+    listed = subprocess.run(argv, check=True, capture_output=True).stdout
+    names = [Path(os.fsdecode(name)) for name in listed.split(b"\0") if name]
+    wanted = {name: content(repository / name) for name in names}
+    # Git still lists a file that was deleted but not committed.
+    wanted = {name: found for name, found in wanted.items() if found is not None}
     target.mkdir(parents=True, exist_ok=True)
     removed = sweep(target, {target / name for name in wanted})
     written = 0
-    for name, what in wanted.items():
-        if content(target / name) != what:
-            write(target / name, what)
+    for name, found in wanted.items():
+        if content(target / name) != found:
+            write(target / name, found)
             written += 1
-    # `cargo xtask check` asks git which files there are.
+    # `cargo xtask check` asks git which files exist.
     if not (target / ".git").exists():
         subprocess.run(["git", "init", "--quiet", target], check=True)
-    print(f"{len(wanted)} files: {written} written, {removed} removed, the others as they were")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    print(f"{len(wanted)} files: {written} written, {removed} removed, the others unchanged", flush=True)
+    return sorted(wanted)
