@@ -5,13 +5,16 @@ mod advise;
 mod analyze;
 mod archives;
 mod assets;
+mod claims;
 mod compare;
 mod config;
+mod corpus;
 mod cost;
 mod cost_files;
 mod cost_sweeps;
 mod data_externals;
 mod data_variants;
+mod documents;
 mod encoder_decoder;
 mod environments;
 mod export;
@@ -25,7 +28,7 @@ mod kernel_metrics;
 mod kernel_regex;
 mod kernels;
 mod migrating;
-#[path = "../../../rooflens-sample/tests/mock_nvml/mod.rs"]
+#[path = "../../../rooflens-sample/tests/all/mock_nvml/mod.rs"]
 mod mock_nvml;
 mod monitor;
 mod old_documents;

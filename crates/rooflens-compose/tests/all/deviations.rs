@@ -1,0 +1,94 @@
+//! Where this crate differs from hydra-core 1.3.8 on purpose, one test each. The reasons stand in
+//! `docs/decisions/0012-our-own-hydra.md`; what is not listed here is held to Hydra by the oracles.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use rooflens_compose::clock::LocalTime;
+use rooflens_compose::sources::{ConfigSource, SearchPath};
+use rooflens_compose::value::Value;
+use rooflens_compose::{ComposeError, ComposeRequest, Composer, Composition, Host, yaml};
+
+fn composer(text: &str) -> Composer {
+    Composer::new(SearchPath::new(ConfigSource::memory([("config.yaml", text)])))
+}
+
+fn compose(text: &str, overrides: &[&str]) -> Result<Composition, ComposeError> {
+    composer(text).compose(&ComposeRequest::new("config", overrides.iter().copied()))
+}
+
+fn resolved(text: &str) -> String {
+    yaml::dump(&compose(text, &[]).unwrap().resolved().unwrap())
+}
+
+#[test]
+fn help_texts_are_ours() {
+    let made = compose("a: 1\n", &[]).unwrap();
+    let footer = made.value_at("hydra.help.footer").unwrap().unwrap();
+    assert_eq!(footer.value, Value::Str("Composed by the rules of Hydra.\n".into()));
+}
+
+#[test]
+fn the_hydra_node_is_there_while_a_job_is_resolved() {
+    // Hydra's `--cfg job --resolve` looks for `hydra.job.num` in a config that has no hydra node by then.
+    assert_eq!(resolved("a: ${hydra:sweep.subdir}\nhydra:\n  job: {num: 7}\n"), "a: '7'\n");
+}
+
+#[test]
+fn a_run_has_one_time() {
+    let ticks = Arc::new(AtomicI64::new(0));
+    let clock = move || LocalTime::from_unix(ticks.fetch_add(1, Ordering::Relaxed), 0, 0);
+    let host = Host { clock: Arc::new(clock), ..Host::fixed(LocalTime::from_unix(0, 0, 0)) };
+    let composer = composer("a: ${now:%S}\nb: s${now:%S}\nc: ${now:%M%S}\n").with_host(host);
+    let made = composer.compose(&ComposeRequest::new("config", [""; 0])).unwrap();
+    let text = |key: &str| match made.value_at(key).unwrap().unwrap().value {
+        Value::Str(text) => text,
+        other => panic!("{other:?}"),
+    };
+    // Hydra reads its clock once for each pattern, so that `a` and `c` may be a second apart.
+    assert_eq!(text("b"), format!("s{}", text("a")));
+    assert_eq!(text("c"), format!("00{}", text("a")));
+}
+
+#[test]
+fn the_mode_within_a_text_is_its_name() {
+    assert_eq!(resolved("a: in ${hydra:mode}\nhydra: {mode: RUN}\n"), "a: in RUN\n");
+}
+
+#[test]
+fn a_job_without_a_folder_is_an_error() {
+    // Hydra makes a folder named None.
+    let mut made = compose("a: 1\n", &["hydra.run.dir='???'"]).unwrap();
+    assert!(made.begin(false).unwrap_err().to_string().contains("hydra.run.dir"));
+}
+
+#[test]
+fn endless_work_is_refused() {
+    let plan = |line: &str| {
+        composer("a: 1\n").multirun(&ComposeRequest::new("config", [line])).unwrap_err().to_string()
+    };
+    for line in ["a=range(0,1,0.000001)", "a=range(1,1000000000)"] {
+        assert_eq!(plan(line), "the sweep has more than 100000 jobs");
+    }
+    assert!(
+        plan("a=shuffle(range(1,1000000000))").contains("1000000"),
+        "{}",
+        plan("a=shuffle(range(1,1000000000))")
+    );
+    let deep = format!("a: {}1{}\n", "[".repeat(10_000), "]".repeat(10_000));
+    let error = compose(&deep, &[]).unwrap_err().to_string();
+    assert!(error.contains("nested"), "{error}");
+    let circle = compose("a: ${b}\nb: ${a}\n", &[]).unwrap().resolved();
+    assert!(circle.unwrap_err().to_string().contains("refers to itself"));
+}
+
+#[test]
+fn what_hydra_1_4_changes_stays_as_in_1_3() {
+    let jobs = |line: &str| {
+        let plan = composer("a: 1\nl: [1]\n").multirun(&ComposeRequest::new("config", [line])).unwrap();
+        plan.batches.concat().into_iter().map(|job| job.overrides.concat()).collect::<Vec<_>>()
+    };
+    // Binary fractions are added up, and may end one step late; 1.4 counts in decimals.
+    assert_eq!(jobs("a=range(0,0.4,0.1)"), ["a=0.0", "a=0.1", "a=0.2", "a=0.3", "a=0.4"]);
+    assert_eq!(jobs("a=range(0.1,0.5,0.1)")[2], "a=0.30000000000000004");
+}

@@ -1,0 +1,223 @@
+//! Numbers of real Transformers models, counted on the meta device by `oracles/transformers_cost.py`.
+
+use std::path::PathBuf;
+
+use rooflens_cost::config::parse;
+use rooflens_cost::encoder::ModelWorkload;
+use rooflens_cost::model::Model;
+use rooflens_cost::parallel::Parallel;
+use rooflens_cost::step::{Mask, Step};
+use rooflens_cost::tally::Tally;
+use rooflens_cost::units::Unit;
+use rooflens_cost::{Setup, Workload, families, memory};
+use serde_json::{Map, Value, json};
+
+use crate::common::{pass, tally};
+
+fn goldens() -> Vec<(String, Value)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cost");
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    paths.sort();
+    let read = |path: PathBuf| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let golden: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        (name, golden)
+    };
+    // A vision tower alone is no model of language.
+    paths.into_iter().map(read).filter(|(_, golden)| golden.get("workloads").is_some()).collect()
+}
+
+/// A golden's workload, and how it is called.
+fn asked(golden: &Value) -> (String, Workload) {
+    let of = |key: &str| golden[key].as_u64();
+    let batch = of("batch").unwrap();
+    match (of("prefill"), of("past")) {
+        (Some(new), _) => (format!("prefill {batch}x{new}"), Workload::prefill(batch, new)),
+        (None, Some(past)) => {
+            let workload = Workload { encoder_tokens: of("encoder_tokens"), ..Workload::decode(batch, past) };
+            (format!("decode {batch} after {past}"), workload)
+        }
+        (None, None) => panic!("a workload without prefill or past: {golden}"),
+    }
+}
+
+/// What torch counts in the encoder, where it runs, and in the only step of the decoder.
+fn counted(model: &Model, workload: &Workload) -> (u128, Step) {
+    let ModelWorkload { decoder, positions, encodes } = model.asked(workload).unwrap();
+    let phase = decoder.phases()[0];
+    let [step] = decoder.steps(phase, workload.batch, positions)[..] else { panic!("one step") };
+    let mut tally = tally(model, step);
+    if let Some(encoder) = model.encoder.as_ref().filter(|_| encodes) {
+        let pass = pass(Step::encoder(workload.batch, positions), Parallel::NONE, 0);
+        tally.add_encoder(encoder, &pass, None);
+    }
+    (tally.work().flops.as_counted, step)
+}
+
+/// Elements of keys and values that Transformers keeps of a sequence of `tokens` tokens: one fewer than
+/// a window is wide, the next token being the last of it.
+fn cached(model: &Model, tokens: u64) -> u128 {
+    let pass = pass(Step::decode(1, tokens), Parallel::NONE, 0);
+    let mut bytes = 0;
+    for kind in &model.kinds {
+        for unit in kind.layer.units.iter().filter(|unit| matches!(unit, Unit::Attention(_))) {
+            let kept = unit.kept(&pass);
+            let window = kept.window.map_or(0, |(width, each)| u128::from(tokens.min(width - 1)) * each);
+            bytes += kind.at.len() as u128 * (kept.bytes_per_token * u128::from(tokens) + window);
+        }
+    }
+    bytes / 2
+}
+
+/// Elements of keys and values of the encoder's positions that the decoder keeps of a sequence.
+fn cached_of_encoder(model: &Model, positions: u64) -> u128 {
+    memory::cache(model, &Setup::default()).bytes_per_media_token * u128::from(positions) / 2
+}
+
+fn compare(name: &str, golden: &Value, wrong: &mut Vec<String>) {
+    let model = match families::read(golden["config"].as_object().unwrap(), None, None) {
+        Ok(read) => read.model,
+        Err(error) => return wrong.push(format!("{name}: {error}")),
+    };
+    let mut check = |what: &str, found: u128, wanted: &Value| {
+        let wanted = u128::from(wanted.as_u64().unwrap());
+        if found != wanted {
+            let more = found as i128 - wanted as i128;
+            wrong.push(format!("{name}: {what} {found}, wanted {wanted} ({more:+})"));
+        }
+    };
+    let parameters = &golden["params"];
+    check("parameters", model.parameters().stored, &parameters["total"]);
+    check("active parameters", model.active_parameters(), &parameters["active"]);
+    check("parameters of experts", model.parameters().routed, &parameters["routed_experts"]);
+    for workload in golden["workloads"].as_array().unwrap() {
+        let (what, asked) = asked(workload);
+        let (flops, step) = counted(&model, &asked);
+        check(&what, flops, &workload["flops"]["total"]);
+        // Latent caches are kept in other ways.
+        let plain = model.kinds.iter().flat_map(|kind| &kind.layer.units).all(|unit| match unit {
+            Unit::Attention(attention) => attention.mask != Mask::Cross || model.encoder.is_some(),
+            Unit::Latent(_) | Unit::IndexScores(_) => false,
+            _ => true,
+        });
+        if let Some(keys) = workload["cache_elements"]["keys"].as_u64().filter(|_| plain) {
+            let wanted = keys + workload["cache_elements"]["values"].as_u64().unwrap();
+            let found = u128::from(step.sequences) * cached(&model, step.past);
+            check(&format!("{what}: cache"), found, &json!(wanted));
+        }
+        if let Some(keys) = workload["cache_elements"]["cross_keys"].as_u64() {
+            let wanted = keys + workload["cache_elements"]["cross_values"].as_u64().unwrap();
+            let found = u128::from(step.sequences) * cached_of_encoder(&model, step.media);
+            check(&format!("{what}: cache of the encoder"), found, &json!(wanted));
+        }
+    }
+}
+
+#[test]
+fn all_are_as_transformers_counts_them() {
+    let mut wrong = Vec::new();
+    let goldens = goldens();
+    for (name, golden) in &goldens {
+        compare(name, golden, &mut wrong);
+    }
+    assert!(goldens.len() > 200, "{} goldens", goldens.len());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Encoder-decoder models: parameters, FLOPs of encoder and decoder together, and both caches, of small
+/// models with odd sizes and of the published ones.
+#[test]
+fn parity_156_encoder_decoders_are_as_transformers_counts_them() {
+    let mut wrong = Vec::new();
+    let mut families = std::collections::BTreeMap::new();
+    for (name, golden) in &goldens() {
+        let family = name.split('-').next().unwrap().to_owned();
+        if ["t5", "mt5", "umt5", "bart", "mbart", "whisper"].contains(&family.as_str()) {
+            *families.entry(family).or_insert(0) += 1;
+            let both = golden["workloads"].as_array().unwrap();
+            let crossed = |one: &&Value| one["cache_elements"]["cross_keys"].is_u64();
+            assert_eq!((both.len(), both.iter().filter(crossed).count()), (6, 3), "{name}");
+            compare(name, golden, &mut wrong);
+        }
+    }
+    assert!(families.len() == 6 && families.values().all(|count| *count >= 6), "{families:?}");
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// `config` with `key`, at the top or in its language model, set to `value`.
+fn with(config: &Map<String, Value>, inner: Option<&str>, key: &str, value: &Value) -> Map<String, Value> {
+    let mut config = config.clone();
+    let place = match inner {
+        Some(inner) => config.get_mut(inner).unwrap().as_object_mut().unwrap(),
+        None => &mut config,
+    };
+    place.insert(key.to_owned(), value.clone());
+    config
+}
+
+/// Values that no model has are refused, or give numbers: never a panic.
+#[test]
+fn no_value_panics() {
+    let values = [
+        json!(0),
+        json!(1),
+        json!(7),
+        json!(67_108_864),
+        json!(-1),
+        json!(null),
+        json!(0.5),
+        json!("x"),
+        json!([]),
+    ];
+    // Biases have no keys but their own: the plain goldens try the rest.
+    for (_, golden) in goldens().iter().filter(|(name, _)| !name.contains("bias")) {
+        let config = golden["config"].as_object().unwrap();
+        let places = config.iter().flat_map(|(key, value)| match value {
+            Value::Object(inner) => inner.keys().map(|inner| (Some(key.as_str()), inner)).collect(),
+            _ => vec![(None, key)],
+        });
+        for (inner, key) in places {
+            for value in &values {
+                if let Ok(read) = families::read(&with(config, inner, key, value), None, None) {
+                    tally(&read.model, Step::prefill(3, 5, 2));
+                    tally(&read.model, Step::decode(2, 9));
+                    if let Some(encoder) = &read.model.encoder {
+                        let pass = pass(Step::encoder(3, 5), Parallel::NONE, 0);
+                        Tally::default().add_encoder(encoder, &pass, None);
+                    }
+                    assert!(read.model.parameters().routed <= read.model.parameters().stored);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_family_is_compared_with_something() {
+    // Not in Transformers: counted by hand in `by_hand.rs` and `deepseek_ocr.rs`.
+    const BY_HAND: &[&str] = &["mimo", "nemotron_nas", "deepseek_ocr"];
+    let goldens = goldens();
+    let has_golden = |family: &&dyn families::Family| {
+        let types = family.model_types();
+        goldens.iter().any(|(_, golden)| {
+            golden["config"]["model_type"].as_str().is_some_and(|known| types.contains(&known))
+        })
+    };
+    let alone = families::ALL.iter().filter(|family| !has_golden(family)).map(|family| family.name());
+    let alone: Vec<&str> = alone.filter(|name| !BY_HAND.contains(name)).collect();
+    assert!(alone.is_empty(), "make goldens with oracles/transformers_cost.py, or count by hand: {alone:?}");
+}
+
+#[test]
+fn llama_by_hand() {
+    let config =
+        br#"{"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "intermediate_size": 14336, "num_hidden_layers": 32, "vocab_size": 128256}"#;
+    let model = families::read(&parse(config).unwrap(), None, None).unwrap().model;
+    assert_eq!(model.parameters().stored, 8_030_261_248);
+    let work = tally(&model, Step::prefill(1, 2048, 0)).work();
+    assert_eq!(work.flops.as_counted, 32_938_104_193_024);
+    assert_eq!(work.flops.useful, 29_688_401_494_016);
+}

@@ -1,0 +1,5 @@
+//! All integration tests of this crate in one binary, since each binary costs a link.
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+
+mod connections;
+mod serving;
