@@ -1,6 +1,7 @@
 """Runs the Rust tests, except those of test programs that cover nothing that changed since they last passed.
 
-ROOFLENS_SKIP_NOTHING runs them all. Tests that need the corpus or a library are ignored by default. Here they run and fail if it is absent.
+ROOFLENS_SKIP_NOTHING runs them all. Tests that need the corpus or a library are ignored by default. Here they run, and
+fail if it is absent.
 """
 
 import json
@@ -15,8 +16,8 @@ from places import BINARY, MOCK, TREE
 from steps import Stage, Step
 
 NEXTEST = ["cargo", "nextest"]
-# What .ci/full runs, and programs that other tests start.
-LEFT_OUT = "test(nightly_) + test(started_by_)"
+# Slow tests, which .ci/full runs; tests that start PyTorch; and programs that other tests start.
+LEFT_OUT = "test(nightly_) + test(/_on_torch$/) + test(started_by_)"
 
 
 def test_programs() -> dict[str, dict]:

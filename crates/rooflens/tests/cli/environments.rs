@@ -197,7 +197,7 @@ fn parity_005_a_run_inside_a_real_uv_environment() {
 
 #[test]
 #[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
-fn parity_154_a_device_that_is_not_there_names_those_that_torch_sees() {
+fn parity_154_a_device_that_is_not_there_names_those_that_torch_sees_on_torch() {
     let python = interpreter("ROOFLENS_TORCH_PYTHON");
     let folder = project("");
     let mut command = start(&folder, &["profiling=none", "hardware.device=xpu:1", "dataset/sampling=few"]);

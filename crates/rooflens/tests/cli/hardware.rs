@@ -115,7 +115,7 @@ fn what_fails_is_told_and_leaves_nothing() {
 
 #[test]
 #[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
-fn with_real_torch_a_run_finds_it_by_itself() {
+fn with_real_torch_a_run_finds_it_by_itself_on_torch() {
     let python = interpreter("ROOFLENS_TORCH_PYTHON");
     let folder = project("exit 1\n");
     let go = |args: &[&str]| {

@@ -318,7 +318,7 @@ fn the_skeleton_has_no_old_names() {
 
 #[test]
 #[ignore = "needs torch: ROOFLENS_TORCH_PYTHON names the interpreter"]
-fn parity_044_an_old_tree_runs_unchanged() {
+fn parity_044_an_old_tree_runs_unchanged_on_torch() {
     let folder = old_project();
     let python = format!("runtime.python={}", interpreter("ROOFLENS_TORCH_PYTHON"));
     let (code, _, err) = said(&folder, "old", &["run", &python, "repeats=1"]);

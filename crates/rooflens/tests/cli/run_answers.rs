@@ -43,7 +43,7 @@ fn only_run_of(folder: &Folder) -> PathBuf {
 
 #[test]
 #[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
-fn real_answers_to_texts() {
+fn real_answers_to_texts_on_torch() {
     let python = interpreter("ROOFLENS_TORCH_PYTHON");
     let folder = project("exit 1\n");
     let answers = real(&folder, &python, &["dataset/sampling=few", "dataset.sampling.epochs=2"]);
@@ -68,7 +68,7 @@ fn real_answers_to_texts() {
 
 #[test]
 #[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
-fn real_answers_to_pictures() {
+fn real_answers_to_pictures_on_torch() {
     let python = interpreter("ROOFLENS_TORCH_PYTHON");
     let folder = project("exit 1\n");
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python");

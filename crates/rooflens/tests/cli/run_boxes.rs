@@ -93,7 +93,7 @@ fn parity_078_cost_has_the_stages_of_two_encoders() {
 
 #[test]
 #[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
-fn parity_079_deepseek_ocr_from_its_pictures_to_its_boxes() {
+fn parity_079_deepseek_ocr_from_its_pictures_to_its_boxes_on_torch() {
     let python = interpreter("ROOFLENS_TORCH_PYTHON");
     let folder = project("exit 1\n");
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

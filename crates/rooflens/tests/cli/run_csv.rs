@@ -168,7 +168,7 @@ json.dump(rows, open(sys.argv[2], "w"))
 
 #[test]
 #[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
-fn parity_076_memory_is_what_torch_counts() {
+fn parity_076_memory_is_what_torch_counts_on_torch() {
     let folder = Folder::new();
     let script = folder.write("record.py", RECORD.as_bytes());
     let mut python = Command::new(interpreter("ROOFLENS_TORCH_PYTHON"));

@@ -124,7 +124,7 @@ fn what_is_missing_has_its_reason_and_fails_nothing() {
 /// Samples, operators and the workload's own events stand on one clock.
 #[test]
 #[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
-fn samples_align_with_a_real_trace() {
+fn samples_align_with_a_real_trace_on_torch() {
     let python = interpreter("ROOFLENS_TORCH_PYTHON");
     let folder = project();
     let mut command = rooflens_in(&folder.path("p"), &["run", "hydra.run.dir=run", "dataset/sampling=few"]);
