@@ -1,7 +1,7 @@
 """Runs the steps of .ci/steps.py. `.ci/run` and `.ci/full` start this file.
 
-    bash .ci/run [--everything] [--only TEXT]
-    bash .ci/full [--resume] [--only TEXT]
+    bash .ci/run [--everything] [--only TEXT] [--keep-going]
+    bash .ci/full [--resume] [--only TEXT] [--keep-going]
 
 Tracked files are copied into the cache and checked there. Two lanes run steps, one per core of a small machine. A
 check is skipped if everything that it covers equals what it covered when it last passed on this machine.
@@ -60,6 +60,7 @@ class Gate:
         self.is_full = options.gate == "full"
         self.skips = not (self.is_full or options.everything)
         self.skipping = {} if self.skips else {"ROOFLENS_SKIP_NOTHING": "1"}
+        self.keeps_going = options.keep_going
         self.only = options.only
         self.earlier = Progress()
         self.resumed = self.earlier.read() if options.resume else set()
@@ -94,8 +95,8 @@ class Gate:
         return [result for result in self.results if not result.passed]
 
     def follow(self, own: list[Step], shared: list[Step]) -> None:
-        """Runs the steps of a lane, then shared steps, until none is left or one has failed."""
-        while not self.failed:
+        """Runs the steps of a lane, then shared steps, until none is left or, without --keep-going, one has failed."""
+        while self.keeps_going or not self.failed:
             with self.lock:
                 queue = own or shared
                 if not queue:
@@ -203,6 +204,7 @@ def main() -> int:
     parser.add_argument("--everything", action="store_true", help="skip no check, even if nothing changed")
     parser.add_argument("--resume", action="store_true", help="skip the steps that passed before the last run ended")
     parser.add_argument("--only", default="", metavar="TEXT", help="of the checks, run those whose name contains TEXT")
+    parser.add_argument("--keep-going", action="store_true", help="after a failure, run the other steps of the stage")
     parser.add_argument("--list", action="store_true", help="print every step and its gate")
     options = parser.parse_args()
     if options.list:
