@@ -11,7 +11,9 @@ from steps import Step
 # Files that only decide what programs do; a check covers these through the programs that it runs.
 SOURCES = ("crates/", "engines/", "xtask/", "fuzz/", "Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml")
 # Files for people and for the gate itself. Only a check that covers the whole tree reads them.
-PAGES = ("docs/", ".github/", ".ci/run", ".ci/full", ".ci/gate.py", ".ci/steps.py", ".ci/coverage.py", "llms.txt")
+PAGES = ("docs/", ".github/", ".ci/", "llms.txt")
+# Scripts of the gate that checks run or import.
+CHECKS = (".ci/boxes.py", ".ci/compose", ".ci/page.py")
 
 
 class Coverage:
@@ -58,6 +60,8 @@ class Coverage:
 
 def is_data(path: str) -> bool:
     """Whether programs read the file when they run: a fixture, a reference implementation, the Python package."""
+    if path in CHECKS:
+        return True
     is_page = path.startswith(PAGES) or path.endswith("README.md") or ("/" not in path and path.endswith(".md"))
     return not is_page and not path.startswith(SOURCES)
 
