@@ -5,6 +5,8 @@
 //! The durations of kernels rest on the static model's floors; everything else is planted by its own
 //! rules, which share no code with the analysis.
 
+#[cfg(test)]
+mod checks;
 mod lockstep;
 mod names;
 mod rank;
@@ -15,7 +17,7 @@ mod work;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::random::Random;
 use rank::Rank;
@@ -41,31 +43,53 @@ pub struct Arguments {
 
 /// Makes a trace.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let traces = arguments.output.join("traces");
-    std::fs::create_dir_all(&traces).with_context(|| format!("{} cannot be made", traces.display()))?;
-    if arguments.lockstep {
-        let (truth, ranks) = lockstep::plant(arguments.seed, arguments.ranks)?;
-        for (rank, trace) in ranks.iter().enumerate() {
-            write(&traces.join(format!("rank-{rank}.json")), trace)?;
-        }
-        return write(&arguments.output.join("truth.json"), &serde_json::to_value(&truth)?);
-    }
-    let scenario = Scenario::new(arguments.seed, arguments.ranks)?;
-    let (truth, ranks) = plant(&scenario, arguments.seed)?;
-    for (rank, trace) in ranks.iter().enumerate() {
-        write(&traces.join(format!("rank-{rank}.json")), trace)?;
-    }
-    write(&arguments.output.join("config.json"), &scenario.config)?;
-    write(&arguments.output.join("truth.json"), &serde_json::to_value(&truth)?)
+    SyntheticJob::new(arguments.seed, arguments.ranks, arguments.lockstep)?.write(&arguments.output)
 }
 
-fn write(path: &Path, value: &serde_json::Value) -> Result<()> {
+/// A job that never ran.
+struct SyntheticJob {
+    /// What its analysis must find.
+    truth: Value,
+    /// The trace of each rank.
+    traces: Vec<Value>,
+    /// The config of its model; ranks in lockstep have none.
+    config: Option<Value>,
+}
+
+impl SyntheticJob {
+    /// The job of a seed.
+    fn new(seed: u64, ranks: Option<u64>, is_lockstep: bool) -> Result<Self> {
+        if is_lockstep {
+            let (truth, traces) = lockstep::plant(seed, ranks)?;
+            return Ok(SyntheticJob { truth: serde_json::to_value(&truth)?, traces, config: None });
+        }
+        let scenario = Scenario::new(seed, ranks)?;
+        let (truth, traces) = plant(&scenario, seed)?;
+        Ok(SyntheticJob { truth: serde_json::to_value(&truth)?, traces, config: Some(scenario.config) })
+    }
+
+    /// Writes its files.
+    fn write(&self, folder: &Path) -> Result<()> {
+        let traces = folder.join("traces");
+        std::fs::create_dir_all(&traces)
+            .with_context(|| format!("{} cannot be created", traces.display()))?;
+        for (rank, trace) in self.traces.iter().enumerate() {
+            write(&traces.join(format!("rank-{rank}.json")), trace)?;
+        }
+        if let Some(config) = &self.config {
+            write(&folder.join("config.json"), config)?;
+        }
+        write(&folder.join("truth.json"), &self.truth)
+    }
+}
+
+fn write(path: &Path, value: &Value) -> Result<()> {
     std::fs::write(path, format!("{value:#}\n"))
         .with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// What was planted, and the trace of each rank.
-fn plant(scenario: &Scenario, seed: u64) -> Result<(Truth, Vec<serde_json::Value>)> {
+fn plant(scenario: &Scenario, seed: u64) -> Result<(Truth, Vec<Value>)> {
     let mut truth = start(scenario, seed);
     let names = Random::new(seed, u64::MAX).pick(names::ALL);
     let mut ranks = Vec::new();
@@ -135,6 +159,7 @@ fn start(scenario: &Scenario, seed: u64) -> Truth {
 
 #[cfg(test)]
 mod tests {
+    use super::checks::DeviceTimes;
     use super::*;
 
     #[test]
@@ -151,16 +176,7 @@ mod tests {
     fn what_was_planted_is_the_span_of_the_devices() {
         for seed in 0..40 {
             let (truth, ranks) = plant(&Scenario::new(seed, None).unwrap(), seed).unwrap();
-            let mut wall_ns = 0;
-            for rank in &ranks {
-                let ns = |value: &serde_json::Value| (value.as_f64().unwrap() * 1000.0).round() as i64;
-                let events = rank["traceEvents"].as_array().unwrap().iter();
-                let on_device = events.filter(|event| event["args"]["stream"].is_i64());
-                let spans: Vec<_> =
-                    on_device.map(|event| (ns(&event["ts"]), ns(&event["ts"]) + ns(&event["dur"]))).collect();
-                let first = spans.iter().map(|span| span.0).min().unwrap();
-                wall_ns += spans.iter().map(|span| span.1).max().unwrap() - first;
-            }
+            let wall_ns: i64 = ranks.iter().map(|rank| DeviceTimes::of(rank).span_ns).sum();
             assert_eq!(truth.wall_ns, wall_ns, "seed {seed}");
             let lines: f64 = truth.phases.values().flat_map(|phase| phase.lines.values()).sum();
             assert!((lines - wall_ns as f64).abs() < 1.0, "seed {seed}");
