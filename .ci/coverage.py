@@ -40,7 +40,9 @@ class Coverage:
 
     def files(self, step: Step) -> list[Path]:
         """The tracked files that the check can read."""
-        return [TREE / path for path in self.tracked if is_data(path.as_posix()) or path.as_posix().startswith(step.covers)]
+        names = [path.as_posix() for path in self.tracked]
+        read = [name for name in names if name.startswith(step.covers) or (step.covers_data and is_data(name))]
+        return [TREE / name for name in read]
 
     def hash(self, path: Path) -> str:
         if path not in self.hashes:

@@ -32,7 +32,8 @@ def step(identifier: str, program: dict) -> Step:
     folder = Path(program["package-id"].removeprefix("path+file://").split("#")[0]).relative_to(TREE)
     # Tests of the command line and of the mock server start programs.
     programs = (str(BINARY), str(MOCK)) if folder.name in ("rooflens", "rooflens-mock") else ()
-    return Step(f"tests of {identifier}", (), Stage.CHECK, covers=named_files(folder), runs=(program["binary-path"], *programs))
+    runs = (program["binary-path"], *programs)
+    return Step(f"tests of {identifier}", (), Stage.CHECK, covers=named_files(folder), covers_data=False, runs=runs)
 
 
 def named_files(folder: Path) -> tuple[str, ...]:
@@ -40,7 +41,7 @@ def named_files(folder: Path) -> tuple[str, ...]:
     sources = "\n".join(path.read_text() for path in folder.rglob("*.rs"))
     # Relative to the crate or to one of its files.
     named = set(re.findall(r"\.\./([A-Za-z.][\w./-]*)", sources))
-    return (f"{folder}/", *sorted(name for name in named if (TREE / name).exists()))
+    return (f"{folder}/", "fixtures/", "catalog/", *sorted(name for name in named if (TREE / name).exists()))
 
 
 def main() -> int:

@@ -37,8 +37,10 @@ class Step:
     stage: Stage
     lane: int | None = None
     full_only: bool = False
-    # Sources and pages that the check reads, by the beginning of their path. Every check covers programs and data.
+    # Sources and pages that the check reads, by the beginning of their path.
     covers: tuple[str, ...] = ()
+    # The check can read any tracked file that is neither source nor page.
+    covers_data: bool = True
     # The command itself decides what to skip.
     always: bool = False
     # Programs that the check runs without naming them on its command line.

@@ -16,6 +16,12 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// The address is that of a bucket, and this build was made without the feature `clouds`.
+    #[error("cannot open the store {url}: this build reads and writes no buckets")]
+    NoClouds {
+        /// As it was given, without what may be secret.
+        url: String,
+    },
     /// There is no store there.
     #[error("there is no store at {url}")]
     Absent {

@@ -29,6 +29,7 @@
 //! ```
 
 mod add;
+mod cloud;
 mod encoding;
 mod error;
 mod fetch;

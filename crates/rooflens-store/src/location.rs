@@ -1,14 +1,15 @@
 //! A store's address, and what opens it.
 
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, RetryConfig};
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 use url::Url;
 
+use crate::cloud::Cloud;
 use crate::error::StoreError;
 use crate::layout::MARK;
 use crate::manifest::FORMAT;
@@ -51,30 +52,8 @@ impl Store {
                             own tools take them, as AWS_ACCESS_KEY_ID or AWS_PROFILE",
             ));
         }
-        let objects: Arc<dyn ObjectStore> = match scheme {
-            "s3" | "s3a" => Arc::new(
-                object_store::aws::AmazonS3Builder::from_env()
-                    .with_url(address)
-                    .with_retry(patience())
-                    .build()
-                    .map_err(|error| bad(&error.to_string()))?,
-            ),
-            "gs" => Arc::new(
-                object_store::gcp::GoogleCloudStorageBuilder::from_env()
-                    .with_url(address)
-                    .with_retry(patience())
-                    .build()
-                    .map_err(|error| bad(&error.to_string()))?,
-            ),
-            "az" | "abfs" | "abfss" => Arc::new(
-                object_store::azure::MicrosoftAzureBuilder::from_env()
-                    .with_url(address)
-                    .with_retry(patience())
-                    .build()
-                    .map_err(|error| bad(&error.to_string()))?,
-            ),
-            _ => return Err(bad("a store is a folder, s3://, gs:// or az://")),
-        };
+        let cloud = Cloud::of(scheme).ok_or_else(|| bad("a store is a folder, s3://, gs:// or az://"))?;
+        let objects = cloud.bucket(address)?;
         let root = Path::from_url_path(parsed.path()).map_err(|error| bad(&error.to_string()))?;
         let mut base = parsed.clone();
         base.set_path("/");
@@ -199,13 +178,8 @@ impl std::fmt::Debug for Store {
     }
 }
 
-/// How long a request is repeated: long enough for a busy server, short enough for a person who waits.
-fn patience() -> RetryConfig {
-    RetryConfig { max_retries: 5, retry_timeout: Duration::from_secs(30), ..RetryConfig::default() }
-}
-
 /// An address without what may be secret in it.
-fn shown(address: &str) -> String {
+pub(crate) fn shown(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));

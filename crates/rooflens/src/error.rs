@@ -1,18 +1,15 @@
 //! What can go wrong on the command line: what the library says, and what only a command line can meet.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use rooflens_core::error::{CompareError, CostError, Error, Hint};
 use rooflens_core::exit::Exit;
 use rooflens_core::shell::word;
 use rooflens_core::text::counted;
-use rooflens_mcp::ServeError;
 use rooflens_project::assets::AssetError;
 use rooflens_project::externals::{ExternalsError, ExternalsFaultClass};
 use rooflens_project::skeleton::SkeletonError;
 use rooflens_sample::Missing;
-use rooflens_serve::DashboardError;
 
 /// A failure that ends the command.
 #[derive(Debug, thiserror::Error)]
@@ -94,27 +91,15 @@ pub enum CliError {
         /// The system's answer.
         source: std::io::Error,
     },
-    /// The address cannot be listened at.
-    #[error("cannot listen at {address}: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// The server for agents could not start.
-    #[error(transparent)]
-    Serve(ServeError),
-    /// The server of pages could not start.
-    #[error(transparent)]
-    Dashboard(DashboardError),
-    /// The file of a token cannot be read.
-    #[error("{path} cannot be read: {source}")]
-    TokenFile {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: std::io::Error,
+    /// An optional part failed, or this build leaves it out.
+    #[error("{fact}")]
+    Part {
+        /// What happened.
+        fact: String,
+        /// What helps.
+        hint: Option<Hint>,
+        /// The exit code.
+        exit: Exit,
     },
     /// A chart has no data.
     #[error("no {name} chart: {reason}")]
@@ -159,8 +144,7 @@ impl CliError {
     pub fn exit(&self) -> Exit {
         match self {
             CliError::Core(error) => error.kind().into(),
-            CliError::Dashboard(DashboardError::Source(error)) => error.kind().into(),
-            CliError::Dashboard(DashboardError::Listen { .. }) => Exit::Environment,
+            CliError::Part { exit, .. } => *exit,
             CliError::Externals(error) => exit_of_externals(error.class()),
             CliError::TableWithoutCsv { .. }
             | CliError::ParquetNeedsFile
@@ -176,16 +160,12 @@ impl CliError {
             | CliError::ChartEnding { .. }
             | CliError::ChartLook
             | CliError::ChartNowhere
-            | CliError::Dashboard(_)
-            | CliError::TokenFile { .. }
             | CliError::NotEmpty { .. } => Exit::Usage,
             CliError::Stdout { .. }
             | CliError::Terminal { .. }
             | CliError::Picture { .. }
             | CliError::NothingToSample { .. }
-            | CliError::Sampler { .. }
-            | CliError::Listen { .. }
-            | CliError::Serve(_) => Exit::Environment,
+            | CliError::Sampler { .. } => Exit::Environment,
         }
     }
 
@@ -212,16 +192,7 @@ impl CliError {
                 Some(Hint::words("-o FILE.svg writes it, --format json prints its data"))
             }
             CliError::Picture { .. } => Some(Hint::words("-o FILE.svg needs no fonts and no pixels")),
-            CliError::Serve(ServeError::Root(_)) => {
-                Some(Hint::words("name a folder that exists: rooflens mcp --root DIR"))
-            }
-            CliError::Serve(_) => {
-                Some(Hint::words("an agent starts it: claude mcp add rooflens -- rooflens mcp --root DIR"))
-            }
-            CliError::Dashboard(error) => error.hint().map(Hint::words),
-            CliError::TokenFile { .. } => {
-                Some(Hint::words("head -c 24 /dev/urandom | base64 > token && chmod 600 token"))
-            }
+            CliError::Part { hint, .. } => hint.clone(),
             CliError::StoreNeedsOutput => {
                 Some(Hint::words("-o keeps every request and token; the store keeps the requests"))
             }
@@ -256,7 +227,6 @@ impl CliError {
                 missing.first().map(|missing| Hint::words(missing.hint.as_ref()))
             }
             CliError::Sampler { .. } => Some(Hint::words("ulimit -u shows how many threads you may have")),
-            CliError::Listen { .. } => Some(Hint::words("rooflens monitor --serve 0 picks a free port")),
         }
     }
 }

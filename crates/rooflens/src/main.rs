@@ -2,11 +2,15 @@
 //!
 //! * `args`: what may be typed; resolved into plain requests, clap goes no further.
 //! * `commands`: one file per command, at most about 100 lines besides its arguments.
+//! * `absent`: stand-ins for what a build leaves out.
+//! * `servers`: for agents, browsers and Prometheus.
 //! * `config`, `assets`, `externals`, `monitor`, `plot`, `runs`, `show`, `top`: what is shown of longer answers.
 //! * `console`, `output`, `progress`: the only places that print. Standard output is data, standard error is for
 //!   people.
 //! * `error`: what only a command line can meet; the rest is in `rooflens-core`.
 
+#[cfg(not(feature = "full"))]
+mod absent;
 mod answer;
 mod args;
 mod assets;
@@ -22,6 +26,7 @@ mod output;
 mod plot;
 mod progress;
 mod runs;
+mod servers;
 mod show;
 mod top;
 

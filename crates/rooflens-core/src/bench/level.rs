@@ -96,7 +96,7 @@ impl LevelSession<'_> {
     ) -> Result<LevelRun, Error> {
         let load = |error: &dyn std::fmt::Display| Error::from(BenchError::Load(error.to_string()));
         folder.create().map_err(Error::UnwritableTables)?;
-        let opened = workload::open(&self.spec).map_err(|error| BenchError::Workload(error.to_string()))?;
+        let opened = workload::open(&self.spec).map_err(BenchError::from)?;
         if matches!(level.pace, Pace::Replay { .. }) && opened.facts.arrival_span_s.is_none() {
             let fact = "--replay needs a dataset with arrival times: a Mooncake or BurstGPT trace; for others use --rate";
             return Err(BenchError::Workload(fact.to_owned()).into());

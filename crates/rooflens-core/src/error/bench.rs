@@ -1,5 +1,7 @@
 //! Why a load test could not be made.
 
+use rooflens_load::workload::OpenWorkloadError;
+
 use super::{ErrorKind, Hint};
 
 /// Why a load test could not be made.
@@ -30,6 +32,9 @@ pub enum BenchError {
     /// What is to be sent cannot be made.
     #[error("{0}")]
     Workload(String),
+    /// A tokenizer was asked for, and this build was made without the feature `tokenizers`.
+    #[error("this build cannot count tokens with a model's tokenizer")]
+    NoTokenizers,
     /// The server could not be started.
     #[error("{fact}")]
     Server {
@@ -46,6 +51,15 @@ pub enum BenchError {
     Import(String),
 }
 
+impl From<OpenWorkloadError> for BenchError {
+    fn from(error: OpenWorkloadError) -> Self {
+        match error {
+            OpenWorkloadError::NoTokenizers => BenchError::NoTokenizers,
+            error => BenchError::Workload(error.to_string()),
+        }
+    }
+}
+
 impl BenchError {
     /// Whose turn it is to change something.
     pub fn kind(&self) -> ErrorKind {
@@ -53,7 +67,7 @@ impl BenchError {
             BenchError::Unreachable { .. } | BenchError::NoModel { .. } => ErrorKind::Workload,
             BenchError::Target(_) | BenchError::Objective(_) | BenchError::Workload(_) => ErrorKind::Usage,
             BenchError::Server { .. } => ErrorKind::Workload,
-            BenchError::Load(_) => ErrorKind::Environment,
+            BenchError::Load(_) | BenchError::NoTokenizers => ErrorKind::Environment,
             BenchError::Import(_) => ErrorKind::Data,
         }
     }
@@ -67,6 +81,7 @@ impl BenchError {
                 Some(Hint::command("rooflens bench http://127.0.0.1:8000 --concurrency 8"))
             }
             BenchError::Objective(_) => Some(Hint::command("rooflens list metrics")),
+            BenchError::NoTokenizers => Some(Hint::feature("tokenizers")),
             BenchError::Workload(_) | BenchError::Load(_) | BenchError::Import(_) => {
                 Some(Hint::command("rooflens bench --help"))
             }

@@ -74,7 +74,10 @@ impl FleetError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             FleetError::Store(
-                StoreError::Access { .. } | StoreError::Scratch { .. } | StoreError::Raced { .. },
+                StoreError::Access { .. }
+                | StoreError::NoClouds { .. }
+                | StoreError::Scratch { .. }
+                | StoreError::Raced { .. },
             ) => ErrorKind::Environment,
             FleetError::Store(StoreError::Value { .. } | StoreError::Address { .. }) => ErrorKind::Usage,
             FleetError::Store(StoreError::Stopped) => ErrorKind::Interrupted,
@@ -92,6 +95,7 @@ impl FleetError {
     /// What helps against it.
     pub fn hint(&self) -> Option<Hint> {
         match self {
+            FleetError::Store(StoreError::NoClouds { .. }) => Some(Hint::feature("clouds")),
             FleetError::Store(StoreError::Absent { url }) => Some(Hint::leading(
                 "the first run that is added makes one:",
                 format!("rooflens store add RUN --store {url}"),

@@ -23,6 +23,14 @@ impl Hint {
         Hint { words: String::new(), command: Some(command.into()) }
     }
 
+    /// The command that installs Rooflens with a feature that this build was made without.
+    pub fn feature(name: &str) -> Self {
+        Hint::leading(
+            "from a clone of the repository, install Rooflens with this feature:",
+            format!("cargo install --locked --path crates/rooflens --features {name}"),
+        )
+    }
+
     /// Words that lead to a command; they end with their own punctuation.
     pub fn leading(words: impl Into<String>, command: impl Into<String>) -> Self {
         Hint { words: words.into(), command: Some(command.into()) }

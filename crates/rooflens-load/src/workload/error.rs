@@ -39,6 +39,9 @@ pub enum OpenWorkloadError {
         /// What is wrong with it.
         problem: String,
     },
+    /// This build was made without the feature `tokenizers`.
+    #[error("this build cannot count tokens with a model's tokenizer")]
+    NoTokenizers,
     /// The description contradicts itself or asks for something that cannot be made.
     #[error("{0}")]
     Spec(String),

@@ -12,11 +12,12 @@ mod samples;
 mod script;
 mod spec;
 mod synthetic;
+mod tokenizer;
 mod tokens;
 mod trace;
 mod words;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "tokenizers"))]
 mod tests;
 
 pub use error::OpenWorkloadError;

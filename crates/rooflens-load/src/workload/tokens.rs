@@ -8,20 +8,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokenizers::Tokenizer;
 
 use super::error::OpenWorkloadError;
+use super::tokenizer::ModelTokenizer;
 
 /// Counts tokens. Clones share the tokenizer.
 #[derive(Clone)]
 pub struct TokenCounter {
-    tokenizer: Arc<Tokenizer>,
+    tokenizer: Arc<ModelTokenizer>,
     encoded_bytes: Arc<AtomicU64>,
 }
 
 impl fmt::Debug for TokenCounter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "TokenCounter({} tokens)", self.tokenizer.get_vocab_size(true))
+        write!(formatter, "TokenCounter({} tokens)", self.tokenizer.vocabulary_size(true))
     }
 }
 
@@ -32,19 +32,7 @@ impl TokenCounter {
     /// There is none, or it cannot be read.
     pub fn open(path: &Path) -> Result<Self, OpenWorkloadError> {
         let file: PathBuf = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
-        let bytes =
-            std::fs::read(&file).map_err(|source| OpenWorkloadError::Read { path: file.clone(), source })?;
-        let tokenizer = Tokenizer::from_bytes(bytes).map_err(|error| OpenWorkloadError::Tokenizer {
-            path: file.clone(),
-            problem: error.to_string(),
-        })?;
-        Self::new(tokenizer).map_err(|problem| OpenWorkloadError::Tokenizer { path: file, problem })
-    }
-
-    /// Files of embedding models ask for truncation and padding, which would make every count a lie.
-    pub(super) fn new(mut tokenizer: Tokenizer) -> Result<Self, String> {
-        tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
-        tokenizer.with_padding(None);
+        let tokenizer = ModelTokenizer::open(&file)?;
         Ok(TokenCounter { tokenizer: Arc::new(tokenizer), encoded_bytes: Arc::default() })
     }
 
@@ -62,16 +50,15 @@ impl TokenCounter {
 
     pub(super) fn ids(&self, text: &str, with_special: bool) -> Option<Vec<u32>> {
         self.encoded_bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
-        let encoding = self.tokenizer.encode_fast(text, with_special).ok()?;
-        Some(encoding.get_ids().to_vec())
+        self.tokenizer.ids(text, with_special)
     }
 
     pub(super) fn text_of(&self, id: u32) -> Option<String> {
-        self.tokenizer.decode(&[id], true).ok()
+        self.tokenizer.text_of(id)
     }
 
     pub(super) fn vocabulary_size(&self) -> u32 {
-        u32::try_from(self.tokenizer.get_vocab_size(false)).unwrap_or(u32::MAX)
+        u32::try_from(self.tokenizer.vocabulary_size(false)).unwrap_or(u32::MAX)
     }
 
     /// Bytes of all texts that were encoded so far: what counting costs.

@@ -7,6 +7,7 @@ use rooflens_core::exit::Exit;
 
 use crate::console::Console;
 use crate::error::CliError;
+use crate::servers::agents;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,6 +30,6 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args, _: &Console) -> Result<Exit, CliError> {
     let roots = if args.roots.is_empty() { vec![PathBuf::from(".")] } else { args.roots };
-    rooflens_mcp::serve(&roots).map_err(CliError::Serve)?;
+    agents::serve(&roots)?;
     Ok(Exit::Fine)
 }

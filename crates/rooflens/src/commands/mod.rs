@@ -29,7 +29,7 @@ mod run;
 mod runs;
 mod schema;
 mod self_test;
-mod serve;
+pub mod serve;
 mod store;
 mod top;
 mod trend;

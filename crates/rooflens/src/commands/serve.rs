@@ -2,16 +2,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::ValueHint;
 use rooflens_core::exit::Exit;
-use rooflens_core::text::counted;
-use rooflens_serve::{Dashboard, DashboardLimits, DashboardSettings};
 
 use crate::console::Console;
 use crate::error::CliError;
-use crate::interrupt::Presses;
+use crate::servers::pages;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,8 +20,6 @@ Only this machine can reach it by default. Any other address needs a token, and 
 It reads and never writes; the second Ctrl-C ends it at once.";
 
 const PORT: u16 = 8377;
-/// How often Ctrl-C is asked for.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Browse runs in a web browser: list, report, comparison, trend, queries, runs in progress
 #[derive(clap::Args)]
@@ -32,25 +27,25 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub struct Args {
     /// Folder of run directories, or a store: a folder, s3://bucket/prefix, gs://… or az://…
     #[arg(value_name = "DIR|STORE", default_value = ".", value_hint = ValueHint::DirPath)]
-    source: String,
+    pub source: String,
     /// Address and port to listen at; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8377", value_parser = listening_at)]
-    listen: SocketAddr,
+    pub listen: SocketAddr,
     /// File with the token that browsers and programs must give; ROOFLENS_SERVE_TOKEN is the same
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    token_file: Option<PathBuf>,
+    pub token_file: Option<PathBuf>,
     /// Name that the server is reached by, beside localhost; may be repeated
     #[arg(long = "allow-host", value_name = "NAME")]
-    hosts: Vec<String>,
+    pub hosts: Vec<String>,
     /// Seconds that a query may take
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Limits")]
-    query_time: u64,
+    pub query_time: u64,
     /// Memory of a query in MB
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(64..=1_048_576), help_heading = "Limits")]
-    query_memory: u64,
+    pub query_memory: u64,
     /// Memory for pages that are kept, in MB
     #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536), help_heading = "Limits")]
-    cache: u64,
+    pub cache: u64,
 }
 
 /// An address with a port, or one of them.
@@ -62,56 +57,11 @@ fn listening_at(text: &str) -> Result<SocketAddr, String> {
     found.ok_or_else(|| format!("write an address and a port, as in 127.0.0.1:{PORT}"))
 }
 
-impl Args {
-    fn settings(self) -> Result<DashboardSettings, CliError> {
-        let token = match &self.token_file {
-            Some(path) => {
-                let unreadable = |source| CliError::TokenFile { path: path.clone(), source };
-                Some(std::fs::read_to_string(path).map_err(unreadable)?)
-            }
-            None => std::env::var("ROOFLENS_SERVE_TOKEN").ok(),
-        };
-        // A file or variable that is empty is a token that is too short, not none.
-        let token = token.map(|token| token.trim().to_owned());
-        let limits = DashboardLimits {
-            query_time: Duration::from_secs(self.query_time),
-            query_bytes: self.query_memory << 20,
-            cache_bytes: self.cache << 20,
-            request_time: DashboardLimits::default().request_time + Duration::from_secs(self.query_time),
-            ..DashboardLimits::default()
-        };
-        Ok(DashboardSettings { source: self.source, listen: self.listen, token, hosts: self.hosts, limits })
-    }
-}
-
 /// Runs the command.
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
-    let source = args.source.clone();
-    let name = args.hosts.first().cloned();
-    let settings = args.settings()?;
-    // Before anybody can know the address, so that whoever does can end the server in order.
-    let presses = Presses::watch(console, "answering what was asked");
-    let dashboard = Dashboard::start(settings).map_err(CliError::Dashboard)?;
-    let found = counted(dashboard.runs(), "run");
-    let address = reached_at(dashboard.address(), name.as_deref());
-    console.say(&format!("{found} in {source}; serving http://{address} (Ctrl-C ends it)"));
-    while presses.count() == 0 {
-        std::thread::sleep(LOOK_EVERY);
-    }
-    drop(dashboard);
+    pages::serve(args, console)?;
     // Ctrl-C is how it ends.
     Ok(Exit::Fine)
-}
-
-/// What to type in a browser: an address of all interfaces is none.
-fn reached_at(address: SocketAddr, name: Option<&str>) -> String {
-    match name {
-        Some(name) if !address.ip().is_loopback() => match name.contains(':') {
-            true => name.to_owned(),
-            false => format!("{name}:{}", address.port()),
-        },
-        _ => address.to_string(),
-    }
 }
 
 #[cfg(test)]
@@ -128,14 +78,5 @@ mod tests {
         assert_eq!(at("192.0.2.1").unwrap(), "192.0.2.1:8377");
         assert_eq!(at("[::1]:80").unwrap(), "[::1]:80");
         assert!(at("gpu-box:80").unwrap_err().contains("127.0.0.1:8377"));
-    }
-
-    #[test]
-    fn the_address_that_is_printed_is_answered() {
-        let at = |address: &str, name| reached_at(address.parse().unwrap(), name);
-        assert_eq!(at("127.0.0.1:8377", None), "127.0.0.1:8377");
-        assert_eq!(at("127.0.0.1:8377", Some("box")), "127.0.0.1:8377");
-        assert_eq!(at("0.0.0.0:8377", Some("box")), "box:8377");
-        assert_eq!(at("0.0.0.0:8377", Some("box:80")), "box:80");
     }
 }

@@ -21,7 +21,6 @@ use rooflens_sample::source::{Moment, SampleClock};
 use rooflens_sample::{Opened, Sampler, SamplingOutcome, SamplingSettings, Source, Watched, open};
 use rooflens_schema::Notes;
 use rooflens_schema::tables::Counters;
-use rooflens_serve::MetricsServer;
 use screen::Screen;
 
 use crate::commands::exit_of;
@@ -29,6 +28,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::interrupt::Presses;
 use crate::output;
+use crate::servers::pages;
 
 /// What the user wants.
 pub struct MonitorRequest {
@@ -145,15 +145,14 @@ pub fn watch(wish: &MonitorRequest, console: &Console) -> Result<Exit, CliError>
     let (sources, states) = sources(wish)?;
     let latest = Arc::new(Mutex::new(latest_of(&sources)));
     let base_unix_ns = 0;
-    let file = wish.output.as_ref();
-    let file = file.map(|target| SampleFile::create(target, wish.columns, base_unix_ns)).transpose()?;
     let server = wish.serve.map(|address| {
-        let listen = |source| CliError::Listen { address, source };
         let latest = Arc::clone(&latest);
         let text = move || prometheus::text(&latest.lock().unwrap_or_else(PoisonError::into_inner).clone());
-        MetricsServer::start(address, text).map_err(listen)
+        pages::serve_metrics(address, text)
     });
     let server = server.transpose()?;
+    let file = wish.output.as_ref();
+    let file = file.map(|target| SampleFile::create(target, wish.columns, base_unix_ns)).transpose()?;
     if let Some(server) = &server {
         console.say(&format!("serving http://{}/metrics", server.address()));
     }

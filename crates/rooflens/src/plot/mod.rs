@@ -1,5 +1,6 @@
 //! Charts as files.
 
+#[cfg(feature = "png")]
 mod png;
 
 use std::path::Path;
@@ -9,6 +10,8 @@ use rooflens_report::chart_page;
 use rooflens_report::charts::ChartData;
 use rooflens_report::figure::{FigurePaper, FigureTheme};
 
+#[cfg(not(feature = "png"))]
+use crate::absent::png;
 use crate::error::CliError;
 
 /// What a chart is written as, by the ending of its file.
@@ -34,7 +37,11 @@ impl ChartFile {
             (".html", ChartFile::Html),
         ];
         let found = endings.iter().find(|(ending, _)| name.ends_with(ending));
-        found.map(|(_, file)| *file).ok_or_else(|| CliError::ChartEnding { path: path.to_owned() })
+        let (_, file) = found.ok_or_else(|| CliError::ChartEnding { path: path.to_owned() })?;
+        if *file == ChartFile::Png {
+            png::is_built_in()?;
+        }
+        Ok(*file)
     }
 
     /// Whether it has a size and colours of its own.
