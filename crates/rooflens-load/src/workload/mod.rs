@@ -17,7 +17,8 @@ mod tokens;
 mod trace;
 mod words;
 
-#[cfg(all(test, feature = "tokenizers"))]
+#[cfg(test)]
+#[cfg(feature = "tokenizers")]
 mod tests;
 
 pub use error::OpenWorkloadError;
