@@ -160,7 +160,7 @@ STEPS = [
     check("profile torch code", WORKLOAD, "oracles/check_profile.py", "--wheel", WHEEL, "--users", USERS),
     check("Python library", *reference("check_python", "--wheel", WHEEL, python=USERS)),
     check("long work in Python", *reference("check_python_work", "--wheel", WHEEL, python=USERS)),
-    check("answer agents", *reference("check_mcp", "--inspector", INSPECTOR, python=USERS)),
+    check("answer agents", *reference("check_mcp", python=USERS)),
     check("serve pages", *reference("check_serve", "--xtask", XTASK, "--query-path", ENGINES / "debug", "--runs", 100, "--seconds", 5, "--axe", AXE), runs=[ENGINE]),
     check("notebook", *reference("check_notebook", "--wheel", WHEEL, python=USERS), covers=EVERY_FILE),
     check("tests in documentation", "cargo", "test", "--workspace", "--doc", *QUIET, covers=EVERY_FILE),
@@ -204,6 +204,7 @@ STEPS = [
     check("damaged files", *reference("check_damage", "--cuts", 300, "--flips", 80)),
     #
     full("install the wheel that ships", USERS, "oracles/check_wheel.py", "--rooflens", SHIPPED / "rooflens", "--wheel", SHIPPED_WHEEL),
+    full("answer the official client of agents", *reference("check_mcp", "--inspector", INSPECTOR, python=USERS)),
     full("run every kind of model", *reference("check_run", python=WORKLOAD)),
     full("run one model without a project", *reference("check_one_model", python=WORKLOAD)),
     full("load-test vLLM and llama.cpp", *reference("check_serving", "--llamacpp", LLAMACPP, python=WORKLOAD)),

@@ -8,10 +8,14 @@ use anyhow::Result;
 use crate::workspace;
 
 /// Names that several types may have, each with its reason.
-const SHARED: &[(&str, &str)] = &[(
-    "Args",
-    "the arguments of one command of the command line, always written with their module: `run::Args`",
-)];
+const SHARED: &[(&str, &str)] = &[
+    (
+        "Args",
+        "the arguments of one command of the command line, always written with their module: `run::Args`",
+    ),
+    ("MetricsServer", "a build without the feature `serve` has an empty type in its place"),
+    ("ModelTokenizer", "a build without the feature `tokenizers` has an empty type in its place"),
+];
 
 const KINDS: &[&str] = &["struct", "enum", "trait", "type", "union"];
 
