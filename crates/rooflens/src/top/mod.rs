@@ -7,6 +7,7 @@ mod state;
 mod tests;
 
 use std::io::{IsTerminal, Stdout, stdin, stdout};
+use std::mem::ManuallyDrop;
 use std::time::Duration;
 
 use ratatui::Terminal;
@@ -31,7 +32,9 @@ const WAIT: Duration = Duration::from_millis(200);
 
 /// Puts the terminal back as it was, also when the program fails.
 struct RawScreen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    // Dropping a `Terminal` prints an error if the cursor cannot be shown, and panics if there is no terminal to print
+    // to. `restore` shows the cursor.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
 }
 
 impl RawScreen {
@@ -46,7 +49,7 @@ impl RawScreen {
         // Not `Terminal::clear`: it asks where the cursor is, and not every terminal answers.
         let opened = execute!(stdout(), EnterAlternateScreen, Clear(ClearType::All))
             .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
-        opened.map(|terminal| RawScreen { terminal }).inspect_err(|_| restore())
+        opened.map(|terminal| RawScreen { terminal: ManuallyDrop::new(terminal) }).inspect_err(|_| restore())
     }
 }
 
