@@ -103,7 +103,8 @@ pub struct Ran {
 pub fn decoding(sequences: u64, context: u64) -> Vec<Step> {
     let Some(each) = context.checked_div(sequences) else { return Vec::new() };
     let longer = context % sequences;
-    [(sequences - longer, each), (longer, each + 1)]
+    // It saturates only if nothing is left over, and then the second group is empty.
+    [(sequences - longer, each), (longer, each.saturating_add(1))]
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, context)| Step::decode(count, context.saturating_sub(1)))
