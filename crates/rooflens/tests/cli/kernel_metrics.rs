@@ -1,5 +1,6 @@
 //! `rooflens kernels analyze`: counters as columns, every metric as a table, and what to change.
 
+use super::corpus_files::corpus;
 use super::*;
 
 /// What `ncu --csv --page raw` prints of two launches.
@@ -150,8 +151,7 @@ fn parity_117_counters_feed_advice() {
 #[test]
 #[ignore = "needs the corpus"]
 fn parity_117_nothing_false_is_said_of_the_reference() {
-    let corpus = PathBuf::from(std::env::var_os("ROOFLENS_CORPUS").unwrap());
-    let reports = corpus.join("llm-perf-opt/reports/20251107-dsocr/ncu-v2");
+    let reports = corpus("llm-perf-opt/reports/20251107-dsocr/ncu-v2");
     let answer = run(&["kernels", "analyze", reports.to_str().unwrap(), "--format", "json"]).json();
     let kernels = answer["kernels"].as_array().unwrap();
     for kernel in kernels {

@@ -1,5 +1,6 @@
 //! `rooflens kernels profile` with regular expressions: the plan selects what Python's `re.search` selects.
 
+use super::corpus_files::corpus;
 use super::*;
 
 /// Names as Nsight Compute has them under `--kernel-name-base demangled`.
@@ -194,8 +195,7 @@ fn parity_096_the_top_of_a_trace_by_pattern() {
 #[test]
 #[ignore = "needs the corpus"]
 fn parity_094_the_list_of_the_reference_selects_its_own_kernels() {
-    let corpus = PathBuf::from(std::env::var_os("ROOFLENS_CORPUS").unwrap());
-    let examples = corpus.join("llm-perf-opt/scripts/ncu/examples");
+    let examples = corpus("llm-perf-opt/scripts/ncu/examples");
     let list = examples.join("top-10-kernels.yaml");
     let (planned, _) = planned(&["--from", list.to_str().unwrap()]);
     const PROGRAM: &str = "import csv, re, sys\n\

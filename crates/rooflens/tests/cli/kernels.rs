@@ -1,5 +1,6 @@
 //! `rooflens kernels`: on pages made here, and on reports of the corpus where it is at hand.
 
+use super::corpus_files::corpus;
 use super::*;
 
 const HEAD: &str = r#""ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description","Estimated Speedup Type","Estimated Speedup""#;
@@ -149,10 +150,7 @@ fn a_report_of_nsight_systems_needs_its_program() {
 #[test]
 #[ignore = "needs the corpus"]
 fn twenty_kernels_under_a_physical_roofline() {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let corpus = std::env::var_os("ROOFLENS_CORPUS").map_or(beside, PathBuf::from);
-    let reports = corpus.join("llm-perf-opt/reports/20251107-dsocr");
-    assert!(reports.is_dir(), "no reports at {}: ROOFLENS_CORPUS names the corpus", reports.display());
+    let reports = corpus("llm-perf-opt/reports/20251107-dsocr");
     let text = |path: &str| reports.join(path).to_str().unwrap().to_owned();
     let timeline = text("nsys/all-stage/nsys/summary_cuda_gpu_kern_sum.csv");
     let answer =

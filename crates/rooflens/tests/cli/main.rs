@@ -9,6 +9,7 @@ mod claims;
 mod compare;
 mod config;
 mod corpus;
+mod corpus_files;
 mod cost;
 mod cost_files;
 mod cost_sweeps;

@@ -1,5 +1,6 @@
 //! People who come from llm-perf-opt: their words, their config trees.
 
+use super::corpus_files::corpus;
 use super::*;
 
 /// A project as `rooflens init` makes it.
@@ -266,9 +267,7 @@ fn parity_044_an_old_tree_and_its_migration_have_one_plan() {
 #[test]
 #[ignore = "needs the corpus"]
 fn parity_044_the_config_of_a_published_run_is_planned() {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let corpus = std::env::var_os("ROOFLENS_CORPUS").map_or(beside, PathBuf::from);
-    let published = corpus.join("llm-perf-opt/reports/20251107-dsocr/nsys/all-stage/config.yaml");
+    let published = corpus("llm-perf-opt/reports/20251107-dsocr/nsys/all-stage/config.yaml");
     let folder = Folder::new();
     folder.write("old/conf/config.yaml", &std::fs::read(published).unwrap());
     let (code, out, err) = said(&folder, "old", &["run", "--dry-run", "--format", "json"]);
@@ -395,9 +394,7 @@ fn shell_words(line: &str) -> Vec<&str> {
 #[ignore = "needs the corpus"]
 fn parity_153_the_reports_of_llm_perf_opt_are_analysed_by_its_own_words() {
     let folder = Folder::new();
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let corpus = std::env::var_os("ROOFLENS_CORPUS").map_or(beside, PathBuf::from);
-    let reports = corpus.join("llm-perf-opt/reports/20251107-dsocr/ncu");
+    let reports = corpus("llm-perf-opt/reports/20251107-dsocr/ncu");
     let output = folder.text("out");
     let answer = run(&["kernels", "analyze", reports.to_str().unwrap(), "--output-dir", &output]);
     assert_eq!(answer.code, 0);

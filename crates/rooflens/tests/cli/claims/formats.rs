@@ -56,21 +56,6 @@ fn differences(trace: &str) -> Vec<String> {
     found
 }
 
-/// Paths of all traces below a folder.
-fn traces(folder: &Path, found: &mut Vec<String>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        match path.to_str().unwrap() {
-            text if text.ends_with(".json.gz") => found.push(text.to_owned()),
-            _ if path.is_dir() => traces(&path, found),
-            _ => {}
-        }
-    }
-}
-
-/// In the corpus of Kineto traces, but of rocprof: no format that is read.
-const NOT_KINETO: &str = "908_results.json.gz";
-
 #[test]
 fn a_fixture_its_run_and_its_export_give_the_same_answers() {
     assert_eq!(differences(&fixture("kineto/decode.json")), [""; 0]);
@@ -79,10 +64,8 @@ fn a_fixture_its_run_and_its_export_give_the_same_answers() {
 #[test]
 #[ignore = "needs the corpus"]
 fn a_trace_its_run_and_its_export_give_the_same_answers() {
-    let mut paths = Vec::new();
-    traces(Path::new(&corpus("kineto")), &mut paths);
-    paths.retain(|path| !path.ends_with(NOT_KINETO));
-    assert!(paths.len() >= 30, "{} traces", paths.len());
+    let paths = kineto_traces();
+    assert!(paths.len() >= 18, "{} traces", paths.len());
     // Two programs at a time: each reads on all cores, and derives on one.
     let next = std::sync::atomic::AtomicUsize::new(0);
     let work = || {

@@ -20,15 +20,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
+use super::corpus_files::kineto_traces;
 use super::{fixture, rooflens};
 
-/// A file of the corpus of real traces and configs: `ROOFLENS_CORPUS`, or a folder beside the repository.
+/// A file or folder of the corpus.
 fn corpus(name: &str) -> String {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = std::env::var_os("ROOFLENS_CORPUS").map_or_else(beside, PathBuf::from);
-    let path = folder.join(name);
-    assert!(path.exists(), "no corpus at {}: ROOFLENS_CORPUS names it", path.display());
-    path.to_str().unwrap().to_owned()
+    super::corpus_files::corpus(name).to_str().unwrap().to_owned()
 }
 
 /// A config of the corpus, by the name of its file without `.json`.

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use super::kernels::traces;
 use super::*;
 
 /// The rates of a trace, null where it has none.
@@ -26,10 +25,8 @@ const DEVICES: &[(&str, &str)] = &[
 #[test]
 #[ignore = "needs the corpus"]
 fn no_row_of_any_trace_is_above_its_roof() {
-    let mut paths = Vec::new();
-    traces(Path::new(&corpus("kineto")), &mut paths);
     let mut compared = 0;
-    for path in paths {
+    for path in kineto_traces() {
         let device = DEVICES.iter().find(|(part, _)| path.contains(part));
         let hardware = device.map_or(vec![], |(_, name)| vec!["--hardware", name]);
         let answer = run(&[&["analyze", path.as_str(), "--format", "json"][..], &hardware].concat());
@@ -54,7 +51,7 @@ fn no_row_of_any_trace_is_above_its_roof() {
             assert!(!reason.is_some_and(|reason| reason.contains("faster than")), "{path}: {row}");
         }
     }
-    assert!(compared > 700, "{compared}");
+    assert!(compared > 100, "{compared}");
 }
 
 /// 48 calls of 2 x 8944 x 1024 x 2816 FLOPs, and of 2 (8944 x 1024 + 1024 x 2816 + 8944 x 2816) bytes. Their kernels

@@ -1,0 +1,39 @@
+//! Files of the corpus of real traces and configs: `ROOFLENS_CORPUS`, or a folder beside the repository.
+
+use std::path::{Path, PathBuf};
+
+/// Tests of every trace read larger files only if `ROOFLENS_WHOLE_CORPUS` is set, as `.ci/full` sets it.
+const QUICK_BYTES: u64 = 1_000_000;
+
+/// A file or folder of the corpus.
+pub fn corpus(name: &str) -> PathBuf {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os("ROOFLENS_CORPUS").map_or_else(beside, PathBuf::from);
+    let path = folder.join(name);
+    assert!(path.exists(), "no corpus at {}: ROOFLENS_CORPUS names it", path.display());
+    path
+}
+
+/// All files below a folder, by name.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    found.iter().flat_map(|path| if path.is_dir() { files(path) } else { vec![path.clone()] }).collect()
+}
+
+/// Files below folders of the corpus, of any size or only small ones.
+pub fn corpus_files(folders: &[&str]) -> Vec<PathBuf> {
+    let takes_large = std::env::var_os("ROOFLENS_WHOLE_CORPUS").is_some();
+    let mut found: Vec<PathBuf> = folders.iter().flat_map(|folder| files(&corpus(folder))).collect();
+    found.retain(|path| takes_large || path.metadata().unwrap().len() <= QUICK_BYTES);
+    found
+}
+
+/// Kineto traces of the corpus.
+pub fn kineto_traces() -> Vec<String> {
+    let paths =
+        corpus_files(&["kineto"]).into_iter().map(|path| path.into_os_string().into_string().unwrap());
+    // The file of rocprof has the same ending.
+    paths.filter(|path| path.ends_with(".json.gz") && !path.ends_with("908_results.json.gz")).collect()
+}
