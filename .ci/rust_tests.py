@@ -33,7 +33,8 @@ def step(identifier: str, program: dict) -> Step:
     # Tests of the command line and of the mock server start programs.
     programs = (str(BINARY), str(MOCK)) if folder.name in ("rooflens", "rooflens-mock") else ()
     runs = (program["binary-path"], *programs)
-    return Step(f"tests of {identifier}", (), Stage.CHECK, covers=named_files(folder), covers_data=False, runs=runs)
+    name = f"tests of {identifier}"
+    return Step(name=name, command=(), stage=Stage.CHECK, covers=named_files(folder), covers_data=False, runs=runs)
 
 
 def named_files(folder: Path) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ class Stage(enum.Enum):
     ALONE = "one step at a time, on an otherwise idle machine: what measures time or memory"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Step:
     """A command, when it runs, and what it covers."""
 
@@ -62,21 +62,23 @@ def expanded(word: str) -> str:
 
 
 def prepare(name: str, *command) -> Step:
-    return Step(name, command, Stage.PREPARE)
+    return Step(name=name, command=command, stage=Stage.PREPARE)
 
 
 def build(lane: int, name: str, *command, full_only=False, **environment: str) -> Step:
-    return Step(name, command, Stage.BUILD, lane, full_only, environment=tuple(environment.items()))
+    stage, variables = Stage.BUILD, tuple(environment.items())
+    return Step(name=name, command=command, stage=stage, lane=lane, full_only=full_only, environment=variables)
 
 
 def pack(name: str, *command, **environment: str) -> Step:
-    return Step(name, command, Stage.PACK, environment=tuple(environment.items()))
+    return Step(name=name, command=command, stage=Stage.PACK, environment=tuple(environment.items()))
 
 
 def check(name: str, *command, full_only=False, covers=(), runs=(), **environment: str) -> Step:
     return Step(
-        name, command, Stage.CHECK, None, full_only, covers, tuple(map(str, runs)), tuple(environment.items())
-    )
+        name=name, command=command, stage=Stage.CHECK, full_only=full_only, covers=covers,
+        runs=tuple(map(str, runs)), environment=tuple(environment.items()),
+    )  # fmt: skip
 
 
 def full(name: str, *command, **environment: str) -> Step:
@@ -86,7 +88,8 @@ def full(name: str, *command, **environment: str) -> Step:
 
 def alone(name: str, *command, **environment: str) -> Step:
     """A measurement of .ci/full."""
-    return Step(name, command, Stage.ALONE, None, True, environment=tuple(environment.items()))
+    stage, variables = Stage.ALONE, tuple(environment.items())
+    return Step(name=name, command=command, stage=stage, full_only=True, environment=variables)
 
 
 def reference(script: str, *options, python="python3") -> tuple:
@@ -153,7 +156,7 @@ STEPS = [
          "--output", WHEELS, PATH=f"{VENVS / 'wheel/bin'}:{ENVIRONMENT['PATH']}"),
     #
     # The slowest first, so that both lanes end at about the same time.
-    Step("Rust tests", ("python3", ".ci/rust_tests.py"), Stage.CHECK, always=True),
+    Step(name="Rust tests", command=("python3", ".ci/rust_tests.py"), stage=Stage.CHECK, always=True),
     check("run PyTorch, vLLM and Nsight Systems", *reference("check_run", "--nsys", NSIGHT / "nsys", "--only", "as the project is made", "--only", "nsys",
           python=WORKLOAD)),
     check("load-test llama.cpp", *reference("check_serving", "--llamacpp", LLAMACPP, "--only", "llamacpp", python=WORKLOAD)),
