@@ -74,7 +74,7 @@ class Gate:
         """Runs every stage; returns the exit code."""
         if not self.resumed:
             self.earlier.clear()
-        steps = [step for step in STEPS if self.is_full or not step.full_only]
+        steps = [step for step in STEPS if not (step.run_only if self.is_full else step.full_only)]
         for stage in Stage:
             chosen = [step for step in steps if step.stage is stage]
             if stage in (Stage.CHECK, Stage.ALONE) and self.only:
@@ -212,7 +212,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.list:
         for step in STEPS:
-            print(f"{'full' if step.full_only else 'run ':5} {step.name}")
+            gates = "full" if step.full_only else "run" if step.run_only else "both"
+            print(f"{gates:5} {step.name}")
         return 0
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / "gate.lock", "w") as lock:

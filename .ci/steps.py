@@ -37,6 +37,8 @@ class Step:
     stage: Stage
     lane: int | None = None
     full_only: bool = False
+    # .ci/full has a step in its place that does the same with more inputs.
+    run_only: bool = False
     # Sources and pages that the check reads, by the beginning of their path.
     covers: tuple[str, ...] = ()
     # The check can read any tracked file that is neither source nor page.
@@ -74,9 +76,9 @@ def pack(name: str, *command, **environment: str) -> Step:
     return Step(name=name, command=command, stage=Stage.PACK, environment=tuple(environment.items()))
 
 
-def check(name: str, *command, full_only=False, covers=(), runs=(), **environment: str) -> Step:
+def check(name: str, *command, full_only=False, run_only=False, covers=(), runs=(), **environment: str) -> Step:
     return Step(
-        name=name, command=command, stage=Stage.CHECK, full_only=full_only, covers=covers,
+        name=name, command=command, stage=Stage.CHECK, full_only=full_only, run_only=run_only, covers=covers,
         runs=tuple(map(str, runs)), environment=tuple(environment.items()),
     )  # fmt: skip
 
@@ -158,19 +160,19 @@ STEPS = [
     # The slowest first, so that both lanes end at about the same time.
     Step(name="Rust tests", command=("python3", ".ci/rust_tests.py"), stage=Stage.CHECK, always=True),
     check("run PyTorch, vLLM and Nsight Systems", *reference("check_run", "--nsys", NSIGHT / "nsys", "--only", "as the project is made", "--only", "nsys",
-          python=WORKLOAD)),
-    check("load-test llama.cpp", *reference("check_serving", "--llamacpp", LLAMACPP, "--only", "llamacpp", python=WORKLOAD)),
+          python=WORKLOAD), run_only=True),
+    check("load-test llama.cpp", *reference("check_serving", "--llamacpp", LLAMACPP, "--only", "llamacpp", python=WORKLOAD), run_only=True),
     check("load-test the mock server", *reference("check_bench", "--mock", MOCK)),
-    check("Python package with PyTorch", *IN_PYTHON, *WITH_PYTORCH, ROOFLENS_ALL_TESTS="1"),
-    check("native module with PyTorch", *IN_PYTHON, *WITH_WHEEL, **EVERY_PYTHON_TEST),
+    check("Python package with PyTorch", *IN_PYTHON, *WITH_PYTORCH, ROOFLENS_ALL_TESTS="1", run_only=True),
+    check("native module with PyTorch", *IN_PYTHON, *WITH_WHEEL, run_only=True, **EVERY_PYTHON_TEST),
     check("tests of the query engine", *IN_ENGINES, "test", "--package", "rooflens-query", "--bins", "--tests", *QUIET, runs=[ENGINE]),
     check("named queries on every engine", *reference("check_fleet", "--xtask", XTASK, "--examples", EXAMPLES, python=ORACLE), runs=FLEET),
-    check("attack a store", *reference("check_store", "--query-path", ENGINES / "debug", "--runs", 6, python=ORACLE), runs=[ENGINE]),
+    check("attack a store", *reference("check_store", "--query-path", ENGINES / "debug", "--runs", 6, python=ORACLE), runs=[ENGINE], run_only=True),
     check("commands in the documents", *reference("check_pages", "--wheel", WHEEL, python=USERS), covers=EVERY_FILE),
     check("profile torch code", WORKLOAD, "oracles/check_profile.py", "--wheel", WHEEL, "--users", USERS),
     check("Python library", *reference("check_python", "--wheel", WHEEL, python=USERS)),
     check("long work in Python", *reference("check_python_work", "--wheel", WHEEL, python=USERS)),
-    check("answer agents", *reference("check_mcp", "--every", 5, python=USERS)),
+    check("answer agents", *reference("check_mcp", "--every", 5, python=USERS), run_only=True),
     check("serve pages", *reference("check_serve", "--xtask", XTASK, "--query-path", ENGINES / "debug", "--runs", 100, "--seconds", 5, "--axe", AXE), runs=[ENGINE]),
     check("notebook", *reference("check_notebook", "--wheel", WHEEL, python=USERS), covers=EVERY_FILE),
     check("tests in documentation", "cargo", "test", "--workspace", "--doc", *QUIET, covers=EVERY_FILE),
@@ -191,31 +193,31 @@ STEPS = [
     check("case studies", *reference("check_case_study"), covers=EVERY_FILE),
     check("Python package alone", "env", "-C", "python", "python3", *UNITTEST, "-t", ".", "-s", "tests"),
     check("reference implementations", ORACLE, *UNITTEST, "-s", "oracles", covers=EVERY_FILE),
-    check("numbers are exact", *reference("check_exact", "--made", 40)),
+    check("numbers are exact", *reference("check_exact", "--made", 40), run_only=True),
     check("time ledgers of real traces", *reference("check_ledger")),
     check("kernels against nsys stats", *reference("check_nsys", "--nsys", NSIGHT / "nsys")),
     check("layers of graph replays", *reference("check_layers")),
     check("other formats", *reference("check_formats")),
     check("counters of Nsight Compute", *reference("check_ncu", "--view", EXAMPLES / "ncu_view", "--ncu", NSIGHT / "ncu")),
-    check("kernels by regular expression", *reference("check_kernel_regex", "--ncu", NSIGHT / "ncu", "--made", 15)),
-    check("configs compose as in Hydra", "bash", ".ci/compose", 200, 1500, runs=[EXAMPLES / name for name in COMPOSE_VIEWS]),
+    check("kernels by regular expression", *reference("check_kernel_regex", "--ncu", NSIGHT / "ncu", "--made", 15), run_only=True),
+    check("configs compose as in Hydra", "bash", ".ci/compose", 200, 1500, runs=[EXAMPLES / name for name in COMPOSE_VIEWS], run_only=True),
     check("the skeleton composes as in Hydra", HYDRA, "oracles/compose/skeleton_diff.py", "--binary", EXAMPLES / "compose_view", "--pairs", 20,
-          covers=("crates/rooflens-project/skeleton/",)),
+          covers=("crates/rooflens-project/skeleton/",), run_only=True),
     check("jobs leave the files that Hydra leaves", HYDRA, "oracles/compose/files_diff.py", "--rooflens", BINARY),
     check("costs are exact", *reference("check_cost")),
-    check("numbers against HTA", *reference("check_hta", "--only", "tracelens/b200", python=HTA)),
+    check("numbers against HTA", *reference("check_hta", "--only", "tracelens/b200", python=HTA), run_only=True),
     check("look through a trace in a terminal", *reference("check_top")),
     check("documents follow their schemas", *reference("check_documents", "--blocks", EXAMPLES / "blocks_view", "--every", 6, python=ORACLE),
-          covers=("docs/reference/",)),
+          covers=("docs/reference/",), run_only=True),
     check("library example", EXAMPLES / "first_answers", "fixtures/kineto/decode.json", "fixtures/kineto/two_ranks"),
     check("tables in DuckDB", *reference("check_duckdb", python=ORACLE)),
-    check("change points against Otava", *reference("check_trend", python=OTAVA)),
+    check("change points against Otava", *reference("check_trend", python=OTAVA), run_only=True),
     check("nothing private", *reference("check_private", python=ORACLE)),
-    check("damaged files", *reference("check_damage", "--cuts", 100, "--flips", 30)),
+    check("damaged files", *reference("check_damage", "--cuts", 100, "--flips", 30), run_only=True),
     #
     full("install the wheel that ships", USERS, "oracles/check_wheel.py", "--rooflens", SHIPPED / "rooflens", "--wheel", SHIPPED_WHEEL),
     full("answer the official client of agents", *reference("check_mcp", "--inspector", INSPECTOR, python=USERS)),
-    full("run every kind of model", *reference("check_run", python=WORKLOAD)),
+    full("run every kind of model", *reference("check_run", "--nsys", NSIGHT / "nsys", python=WORKLOAD)),
     full("run one model without a project", *reference("check_one_model", python=WORKLOAD)),
     full("load-test vLLM and llama.cpp", *reference("check_serving", "--llamacpp", LLAMACPP, python=WORKLOAD)),
     full("CONTRIBUTING.md", XTASK, "contributing"),
