@@ -159,8 +159,8 @@ STEPS = [
     #
     # The slowest first, so that both lanes end at about the same time.
     Step(name="Rust tests", command=("python3", ".ci/rust_tests.py"), stage=Stage.CHECK, always=True),
-    check("run PyTorch, vLLM and Nsight Systems", *reference("check_run", "--nsys", NSIGHT / "nsys", "--only", "as the project is made", "--only", "nsys",
-          python=WORKLOAD), run_only=True),
+    check("run PyTorch, vLLM and Nsight Systems", *reference("check_run", "--nsys", NSIGHT / "nsys", "--only", "pytorch, as the project is made",
+          "--only", "vllm without compiled kernels", "--only", "nsys", python=WORKLOAD), run_only=True),
     check("load-test llama.cpp", *reference("check_serving", "--llamacpp", LLAMACPP, "--only", "llamacpp", python=WORKLOAD), run_only=True),
     check("load-test the mock server", *reference("check_bench", "--mock", MOCK)),
     check("Python package with PyTorch", *IN_PYTHON, *WITH_PYTORCH, ROOFLENS_ALL_TESTS="1", run_only=True),
@@ -207,7 +207,7 @@ STEPS = [
     check("costs are exact", *reference("check_cost")),
     check("numbers against HTA", *reference("check_hta", "--only", "tracelens/b200", python=HTA), run_only=True),
     check("look through a trace in a terminal", *reference("check_top")),
-    check("documents follow their schemas", *reference("check_documents", "--blocks", EXAMPLES / "blocks_view", "--every", 6, python=ORACLE),
+    check("documents follow their schemas", *reference("check_documents", "--blocks", EXAMPLES / "blocks_view", "--every", 10, python=ORACLE),
           covers=("docs/reference/",), run_only=True),
     check("library example", EXAMPLES / "first_answers", "fixtures/kineto/decode.json", "fixtures/kineto/two_ranks"),
     check("tables in DuckDB", *reference("check_duckdb", python=ORACLE)),

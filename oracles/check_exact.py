@@ -3,7 +3,7 @@
 
     python3 check_exact.py --rooflens BIN [--corpus DIR] [--only TEXT] [--made N] [FILE|DIR ...]
 
-With no files: every file of the corpus, its multi-rank directory as one job, and N
+With no files: the small files of the corpus (with ROOFLENS_WHOLE_CORPUS, all), its multi-rank directory as one job, and N
 traces made up from a seed (made_traces.py) for what the corpus has too little of.
 A file that is not a trace must be refused with exit code 5 and a hint.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 import kineto_truth as truth
 import made_traces
 from rooflens_cli import UNREADABLE, analyze, arguments, kineto_folder
-from trace_file import corpus_traces
+from trace_file import chosen_traces, corpus_traces
 
 JOBS = ["hta/trace_filter"]  # directories of the corpus that hold the ranks of one job
 SHOWN = 12
@@ -144,7 +144,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         paths = args.paths
         if not paths:
-            paths = [*corpus_traces(corpus), *(corpus / job for job in JOBS)]
+            paths = [*chosen_traces(corpus), *(corpus / job for job in JOBS)]
             paths += made_traces.make(Path(scratch), args.made, args.seed)
         paths = [p for p in paths if args.only in str(p)]
         with ProcessPoolExecutor(args.workers) as pool:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import kineto_truth as truth
 from rooflens_cli import analyze, arguments, kineto_folder
-from trace_file import corpus_traces
+from trace_file import chosen_traces
 
 UNCLASSIFIED = 0.05
 NOT_GPU = "mtia"  # its jobs have no names that tell what they do
@@ -102,7 +102,7 @@ def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="traces whose path contains it")
     args = parser.parse_args()
-    corpus = [path for path in corpus_traces(kineto_folder(args.corpus)) if args.only in str(path)]
+    corpus = [path for path in chosen_traces(kineto_folder(args.corpus)) if args.only in str(path)]
     failed = compared = 0
     with ProcessPoolExecutor() as pool:
         for path, found, wrong in pool.map(partial(check, args.rooflens), corpus):

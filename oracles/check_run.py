@@ -361,9 +361,9 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
             *check_stages(where), *check_boxes(where),
         ]  # fmt: skip
 
-    def vllm():
+    def vllm(*more):
         engine = ["runtime=vllm", "+runtime.env.VLLM_CPU_KVCACHE_SPACE=1"]
-        where, wrong = run(binary, folder, *small, *engine, "--format", "json")
+        where, wrong = run(binary, folder, *small, *engine, *more, "--format", "json")
         return wrong or list(check_files(where))
 
     def peaks():
@@ -382,6 +382,8 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
     yield "pytorch, qwen2.5-vl on pictures", picture_model
     yield "pytorch, deepseek-ocr on a page", ocr_model
     yield "vllm, as the project is made", vllm
+    # Starts in half the time.
+    yield "vllm without compiled kernels", lambda: vllm("runtime.enforce_eager=true")
     yield "peaks of the processor", peaks
     if nsys:
         yield "nsys around pytorch", lambda: list(check_timeline(binary, folder, nsys, small[:1]))

@@ -2,10 +2,14 @@
 
 import gzip
 import json
+import os
 import re
 import zlib
 from decimal import Decimal
 from pathlib import Path
+
+# Larger traces take a minute: .ci/full reads them.
+QUICK_BYTES = 500_000
 
 
 def read_bytes(path) -> tuple[bytes, bool]:
@@ -70,6 +74,12 @@ def corpus_traces(corpus) -> list[Path]:
     """Every file of the corpus that could be a trace, smallest first."""
     found = [p for p in Path(corpus).rglob("*") if p.name.endswith((".json", ".json.gz", ".raw.gz"))]
     return sorted(found, key=lambda p: (p.stat().st_size, str(p)))
+
+
+def chosen_traces(corpus) -> list[Path]:
+    """Every file of the corpus that could be a trace if ROOFLENS_WHOLE_CORPUS is set, otherwise the small ones."""
+    everything = "ROOFLENS_WHOLE_CORPUS" in os.environ
+    return [path for path in corpus_traces(corpus) if everything or path.stat().st_size <= QUICK_BYTES]
 
 
 def is_kineto(path) -> bool:

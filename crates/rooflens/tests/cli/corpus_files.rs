@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Tests of every trace read larger files only if `ROOFLENS_WHOLE_CORPUS` is set, as `.ci/full` sets it.
-const QUICK_BYTES: u64 = 1_000_000;
+const QUICK_BYTES: u64 = 500_000;
 
 /// A file or folder of the corpus.
 pub fn corpus(name: &str) -> PathBuf {
