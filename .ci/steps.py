@@ -254,6 +254,8 @@ STEPS = [
     # With as many threads as the machine has.
     alone("follow the advice", "env", "-u", "OMP_NUM_THREADS", *released("check_advice", python=WORKLOAD)),
     alone("time per token", "env", "-C", "python", WORKLOAD, "-m", "unittest", "tests.test_timing", "tests.test_probe", ROOFLENS_NIGHTLY="1"),
+    alone("estimated overhead of a profile", *IN_PYTHON, "tests.test_profiling.Uses.test_the_estimated_overhead_is_near_the_measured_one",
+          ROOFLENS_NIGHTLY="1", **EVERY_PYTHON_TEST),
     alone("sampling interval", *TIMED_TESTS, "--package", "rooflens-sample", "-E", "test(nightly_)"),
     alone("speed of the analyses", *TIMED_TESTS, "--package", "rooflens-analyze", "-E", "test(nightly_)"),
     alone("speed of the cost model", "cargo", "bench", *QUIET, "--package", "rooflens-cost"),
