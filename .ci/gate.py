@@ -3,8 +3,8 @@
     bash .ci/run [--everything] [--only TEXT] [--keep-going]
     bash .ci/full [--resume] [--only TEXT] [--keep-going]
 
-Tracked files are copied into the cache and checked there. Several steps run at a time. A
-check is skipped if everything that it covers equals what it covered when it last passed on this machine.
+Tracked files are copied into the cache and checked there. Several steps run at a time. A check is skipped if
+everything that it covers equals what it covered when it last passed on this machine.
 """
 
 import argparse
@@ -82,8 +82,7 @@ class Gate:
             # A build lane keeps its order. Checks go to the first free lane.
             queues = {lane: [s for s in chosen if s.lane == lane] for lane in {step.lane for step in chosen}}
             shared = queues.pop(None, [])
-            own = {Stage.BUILD: [queues.get(1, []), queues.get(2, [])], Stage.CHECK: [[], [], []]}
-            lanes = own.get(stage, [[]])
+            lanes = {Stage.BUILD: [queues.get(1, []), queues.get(2, [])], Stage.CHECK: [[], [], []]}.get(stage, [[]])
             threads = [threading.Thread(target=self.follow, args=(lane, shared)) for lane in lanes]
             for thread in threads:
                 thread.start()

@@ -1,4 +1,5 @@
-"""The steps of both gates, in the order in which they start. `.ci/run` leaves out those marked `full_only`.
+"""The steps of both gates, in the order in which they start. `.ci/run` leaves out those marked `full_only`,
+`.ci/full` those marked `run_only`.
 
 A step runs one command. Build steps belong to a lane; checks go to the first lane that is free.
 """
@@ -6,7 +7,7 @@ A step runs one command. Build steps belong to a lane; checks go to the first la
 import enum
 import glob
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from places import (
@@ -37,7 +38,7 @@ class Step:
     stage: Stage
     lane: int | None = None
     full_only: bool = False
-    # .ci/full has a step in its place that does the same with more inputs.
+    # .ci/full has a step that does the same with more inputs.
     run_only: bool = False
     # Sources and pages that the check reads, by the beginning of their path.
     covers: tuple[str, ...] = ()
@@ -47,7 +48,7 @@ class Step:
     always: bool = False
     # Programs that the check runs without naming them on its command line.
     runs: tuple[str, ...] = ()
-    environment: tuple[tuple[str, str], ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
 
     def argv(self) -> list[str]:
         """The command; a path with `*` stands for the file that matches."""
@@ -55,7 +56,7 @@ class Step:
 
     def variables(self) -> dict[str, str]:
         """Environment variables that the command gets in addition to those of every step."""
-        return {name: expanded(value) for name, value in self.environment}
+        return {name: expanded(value) for name, value in self.environment.items()}
 
 
 def expanded(word: str) -> str:
@@ -68,18 +69,19 @@ def prepare(name: str, *command) -> Step:
 
 
 def build(lane: int, name: str, *command, full_only=False, **environment: str) -> Step:
-    stage, variables = Stage.BUILD, tuple(environment.items())
-    return Step(name=name, command=command, stage=stage, lane=lane, full_only=full_only, environment=variables)
+    return Step(
+        name=name, command=command, stage=Stage.BUILD, lane=lane, full_only=full_only, environment=environment
+    )
 
 
 def pack(name: str, *command, **environment: str) -> Step:
-    return Step(name=name, command=command, stage=Stage.PACK, environment=tuple(environment.items()))
+    return Step(name=name, command=command, stage=Stage.PACK, environment=environment)
 
 
 def check(name: str, *command, full_only=False, run_only=False, covers=(), runs=(), **environment: str) -> Step:
     return Step(
         name=name, command=command, stage=Stage.CHECK, full_only=full_only, run_only=run_only, covers=covers,
-        runs=tuple(map(str, runs)), environment=tuple(environment.items()),
+        runs=tuple(map(str, runs)), environment=environment,
     )  # fmt: skip
 
 
@@ -90,8 +92,7 @@ def full(name: str, *command, **environment: str) -> Step:
 
 def alone(name: str, *command, **environment: str) -> Step:
     """A measurement of .ci/full."""
-    stage, variables = Stage.ALONE, tuple(environment.items())
-    return Step(name=name, command=command, stage=stage, full_only=True, environment=variables)
+    return Step(name=name, command=command, stage=Stage.ALONE, full_only=True, environment=environment)
 
 
 def reference(script: str, *options, python="python3") -> tuple:
@@ -157,7 +158,7 @@ STEPS = [
     pack("pack a wheel of the tested build", "python3", ".ci/pack_wheel.py", "--built", BUILT, "--platform", f"linux_{os.uname().machine}",
          "--output", WHEELS, PATH=f"{VENVS / 'wheel/bin'}:{ENVIRONMENT['PATH']}"),
     #
-    # The slowest first, so that both lanes end at about the same time.
+    # The slowest first, so that all lanes end at about the same time.
     Step(name="Rust tests", command=("python3", ".ci/rust_tests.py"), stage=Stage.CHECK, always=True),
     check("run PyTorch, vLLM and Nsight Systems", *reference("check_run", "--nsys", NSIGHT / "nsys", "--only", "pytorch, as the project is made",
           "--only", "vllm without compiled kernels", "--only", "nsys", python=WORKLOAD), run_only=True),

@@ -3,8 +3,8 @@
 
     python3 check_exact.py --rooflens BIN [--corpus DIR] [--only TEXT] [--made N] [FILE|DIR ...]
 
-With no files: the small files of the corpus (with ROOFLENS_WHOLE_CORPUS, all), its multi-rank directory as one job, and N
-traces made up from a seed (made_traces.py) for what the corpus has too little of.
+With no files: the small files of the corpus, or all files if ROOFLENS_WHOLE_CORPUS is set,
+its multi-rank directory as one job, and N traces made up from a seed (made_traces.py) for what the corpus has too little of.
 A file that is not a trace must be refused with exit code 5 and a hint.
 """
 

@@ -382,7 +382,7 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
     yield "pytorch, qwen2.5-vl on pictures", picture_model
     yield "pytorch, deepseek-ocr on a page", ocr_model
     yield "vllm, as the project is made", vllm
-    # Starts in half the time.
+    # vLLM starts in half the time.
     yield "vllm without compiled kernels", lambda: vllm("runtime.enforce_eager=true")
     yield "peaks of the processor", peaks
     if nsys:

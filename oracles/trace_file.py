@@ -8,7 +8,7 @@ import zlib
 from decimal import Decimal
 from pathlib import Path
 
-# Larger traces take a minute: .ci/full reads them.
+# Larger traces take a minute in all. .ci/full reads them, too.
 QUICK_BYTES = 500_000
 
 
