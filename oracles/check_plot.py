@@ -119,9 +119,12 @@ class Checker:
             self.wrong.append(f"{name}: a page with {count} marks")
 
     def check(self, words: list, name: str):
-        # Charts take turns: drawing each in every size takes minutes.
-        size = list(SIZES)[self.seen % len(SIZES)]
-        self.picture(words, name, size, ("light", "dark")[self.seen // len(SIZES) % 2])
+        pictures = [(size, theme) for theme in ("light", "dark") for size in SIZES]
+        if not self.options.all_pictures:
+            # Charts take turns: drawing each in every size takes minutes.
+            pictures = [pictures[self.seen % len(pictures)]]
+        for size, theme in pictures:
+            self.picture(words, name, size, theme)
         self.specification(words, name)
         self.page(words, name)
         self.seen += 1
@@ -139,6 +142,7 @@ class Checker:
 def main() -> int:
     parser = rooflens_cli.arguments(__doc__)
     parser.add_argument("--mock", type=rooflens_cli.existing, required=True, metavar="BIN")
+    parser.add_argument("--all-pictures", action="store_true", help="draw each chart in every size and theme")
     options = parser.parse_args()
     # A helper of the browser that is being killed may still write its profile while the folder is removed.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:

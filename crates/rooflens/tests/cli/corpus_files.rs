@@ -2,8 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-/// Tests of every trace read larger files only if `ROOFLENS_WHOLE_CORPUS` is set, as `.ci/full` sets it.
+/// Tests of every trace read larger files only if they read the whole corpus.
 const QUICK_BYTES: u64 = 500_000;
+
+/// `.ci/full` reads the whole corpus.
+fn takes_whole_corpus() -> bool {
+    std::env::var_os("ROOFLENS_WHOLE_CORPUS").is_some()
+}
+
+/// How many findings a test expects at least: in the small files, or in the whole corpus.
+pub fn at_least(in_small: usize, in_whole: usize) -> usize {
+    if takes_whole_corpus() { in_whole } else { in_small }
+}
 
 /// A file or folder of the corpus.
 pub fn corpus(name: &str) -> PathBuf {
@@ -24,7 +34,7 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// Files below folders of the corpus, of any size or only small ones.
 pub fn corpus_files(folders: &[&str]) -> Vec<PathBuf> {
-    let takes_large = std::env::var_os("ROOFLENS_WHOLE_CORPUS").is_some();
+    let takes_large = takes_whole_corpus();
     let mut found: Vec<PathBuf> = folders.iter().flat_map(|folder| files(&corpus(folder))).collect();
     found.retain(|path| takes_large || path.metadata().unwrap().len() <= QUICK_BYTES);
     found

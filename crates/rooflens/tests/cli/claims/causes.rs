@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::{assert_near, corpus, fixture, json, run, text};
-use crate::corpus_files::corpus_files;
+use crate::corpus_files::{at_least, corpus_files};
 
 /// A value of the answer, as `verdict.claims[].from` writes it: `gaps[0].p50_ns`, `devices[*].busy_ns` for the sum
 /// over all rows, `ledger.lines[line=sync].ns` for the row with that value.
@@ -215,7 +215,7 @@ fn expert_05_every_share_of_a_sentence_stands_in_the_tables_of_every_trace() {
         check_gaps(name, &answer);
         checked += 1;
     }
-    assert!(checked >= 15, "{checked}");
+    assert!(checked >= at_least(15, 40), "{checked}");
 }
 
 #[test]
