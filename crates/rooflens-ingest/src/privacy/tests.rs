@@ -72,6 +72,18 @@ fn values_accounts_and_addresses_go() {
     }
 }
 
+#[test]
+fn secrets_go_by_their_name() {
+    for name in
+        ["HF_TOKEN", "DB_PASSWORD", "passwd", "CLIENT_SECRET", "openai_api_key", "APIKEY", "AWS_CREDENTIALS"]
+    {
+        assert_eq!(cleaned(&format!("{name}=abc")), format!("{name}=<removed>"));
+        let option = format!("--{}", name.to_lowercase().replace('_', "-"));
+        assert_eq!(cleaned(&format!("serve {option} abc")), format!("serve {option} <removed>"));
+        assert_eq!(cleaned(&format!("serve {option}=abc")), format!("serve {option}=<removed>"));
+    }
+}
+
 const TRACE: &[u8] = br#"{"traceEvents": [
   {"ph": "X", "cat": "python_function", "name": "/home/alice/a/x.py(1): f", "pid": 1, "tid": 1, "ts": 1, "dur": 9},
   {"ph": "X", "cat": "python_function", "name": "/home/bob/b/x.py(1): f", "pid": 1, "tid": 1, "ts": 20, "dur": 9},
