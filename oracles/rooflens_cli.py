@@ -58,5 +58,13 @@ def existing(text) -> Path:
     return path.resolve()
 
 
+def repository_files() -> list[Path]:
+    """Files of the repository that git tracks or does not ignore, relative to its root."""
+    argv = ["git", "-C", REPOSITORY, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(argv, check=True, capture_output=True).stdout.split(b"\0")
+    # Git still lists a file that was deleted but not committed.
+    return sorted(Path(os.fsdecode(name)) for name in set(listed) if name and (REPOSITORY / os.fsdecode(name)).exists())
+
+
 def kineto_folder(corpus: Path) -> Path:
     return corpus / "kineto" if (corpus / "kineto").is_dir() else corpus
