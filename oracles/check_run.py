@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import check_metrics
+import run_metrics
 import kineto_truth as truth
 from documents import coverage
 from documents.validate import Documents
@@ -95,7 +95,7 @@ def check_files(folder: Path):
     metrics = json.loads((folder / "report/metrics.json").read_text())
     if metrics["status"] != "complete":
         yield f"the run is {metrics['status']}"
-    yield from check_metrics.check(folder)
+    yield from run_metrics.problems(folder)
 
 
 def rows(folder: Path, name: str) -> list[dict]:
@@ -299,7 +299,7 @@ def check_timeline(binary: Path, folder: Path, nsys: Path, small: list[str]):
     yield from wrong
     if wrong:
         return
-    yield from check_metrics.check(where)
+    yield from run_metrics.problems(where)
     metrics = json.loads((where / "report/metrics.json").read_text())
     names = {row["name"] for row in metrics["analysis"]["phases"]}
     interpreter = json.loads((where / "report/env.json").read_text())["interpreter"]
@@ -395,6 +395,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="TEXT", help="runs whose name contains TEXT; repeatable")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="make the project there, and keep it")
     args = parser.parse_args()
+    DOCUMENTS.binary = args.rooflens
     passed = taken = 0
     # Helper processes of an engine may still write when the engine has ended.
     kept = args.keep and contextlib.nullcontext(args.keep)
@@ -410,7 +411,7 @@ def main() -> int:
             print(f"{'differs' if wrong else 'exact':8}{name}", flush=True)
             for line in wrong[:12]:
                 print(f"        {line}")
-    unseen = [] if args.only else coverage.uncovered(coverage.CHECK_RUN, DOCUMENTS.seen)
+    unseen = [] if args.only else coverage.uncovered(coverage.CHECK_RUN, DOCUMENTS)
     for line in unseen:
         print(line)
     documents = f"{DOCUMENTS.seen.total()} documents as their schemas say"

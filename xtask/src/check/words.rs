@@ -82,7 +82,6 @@ const PHRASES: &[(&str, &str)] = &[
 /// Where such a phrase is part of the matter, with its reason.
 const ALLOWED: &[(&str, &str)] = &[
     ("docs/decisions/", "what was decided in its time"),
-    ("docs/reference/schemas/", "follows the doc comments of types, which are comments"),
     ("docs/parity.md", "quotes the features of another project in its own words"),
 ];
 

@@ -8,7 +8,6 @@ mod families;
 mod hardware;
 mod kernel_classes;
 mod parity;
-mod schemas;
 mod screen;
 mod store;
 mod tables;
@@ -63,24 +62,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let check = arguments.check;
     let mut stale = Vec::new();
-    let mut pages = PAGES
-        .iter()
-        .map(|(file, page)| Ok(((*file).to_owned(), page(&program)?)))
-        .collect::<Result<Vec<_>>>()?;
-    pages.extend(schemas::pages()?);
+    let mut pages =
+        PAGES.iter().map(|(file, page)| Ok((*file, page(&program)?))).collect::<Result<Vec<_>>>()?;
     match verdicts::page(&program)? {
-        Some(text) => pages.push((VERDICTS.to_owned(), reference(text)?)),
+        Some(text) => pages.push((VERDICTS, reference(text)?)),
         None => println!("left out {VERDICTS}: it needs the corpus, which ROOFLENS_CORPUS names"),
     }
     for (file, text) in pages {
-        if workspace::read(&file).is_ok_and(|old| old == text) {
+        if workspace::read(file).is_ok_and(|old| old == text) {
             continue;
         }
         if !check {
-            let path = workspace::root().join(&file);
-            if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder)?;
-            }
+            let path = workspace::root().join(file);
             std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         }
         stale.push(file);
