@@ -1,8 +1,10 @@
 //! Rules that compiler, clippy, rustfmt and cargo-deny do not check, one per file.
 
+mod cycles;
 mod dependencies;
 mod layers;
 mod machines;
+mod source;
 mod words;
 
 use anyhow::{Result, bail};
@@ -12,6 +14,7 @@ type Rule = (&'static str, fn() -> Result<Vec<String>>);
 
 const RULES: &[Rule] = &[
     ("crates use only what their layer may", layers::broken),
+    ("files of a crate import each other in small cycles only", cycles::broken),
     ("every dependency is explained", dependencies::broken),
     ("no word of a particular machine", machines::broken),
     ("user-visible text is in the words of the field", words::broken),
