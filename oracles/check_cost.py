@@ -22,10 +22,10 @@ from functools import partial
 from pathlib import Path
 
 import cost_figures
+from judged import Judge
 from rooflens_cli import REPOSITORY, Outcome, arguments, existing
 
 GOLDENS = REPOSITORY / "fixtures/cost"
-SHOWN = 12
 
 # Classes for which the goldens' useful FLOPs are the counted ones: chunks are not cut short.
 USEFUL_AS_COUNTED = {"gdn.core", "gdn.conv", "mamba.conv", "mamba.ssd"}
@@ -243,7 +243,7 @@ def main() -> int:
     parser.add_argument("--whole", type=existing, metavar="FILE", help="goldens of whole models")
     parser.add_argument("--workers", type=int, default=2)
     args = parser.parse_args()
-    cases = list(made_cases(args.goldens))
+    judge, cases = Judge("check_cost"), list(made_cases(args.goldens))
     if args.corpus.is_dir():
         cases += corpus_cases(args.corpus)
         cases += document_reader_cases(args.corpus)
@@ -252,25 +252,13 @@ def main() -> int:
     cases = [case for case in cases if args.only in case.name]
     with ThreadPoolExecutor(args.workers) as pool:
         results = pool.map(partial(check, args.rooflens), cases)
-        counts = [show(case, wrong) for case, wrong in results]
-    exact = counts.count(0)
-    print(f"check_cost: {exact} of {len(cases)} configs exact, {sum(counts)} mismatches")
-    plain = [one for one in cost_figures.plain_configs(args.corpus) if args.only in one[0]]
-    found = [check_figures(args.rooflens, *one) for one in plain]
-    for name, wrong in found:
-        for line in wrong[:SHOWN]:
-            print(f"differs {name}  {line}", flush=True)
-    figures = sum(not wrong for _, wrong in found)
-    print(f"check_cost: bounds and estimates of {figures} of {len(plain)} dense decoders as by hand")
-    return 0 if cases and exact == len(cases) and figures == len(plain) else 1
-
-
-def show(case: Case, wrong: list[str]) -> int:
-    for line in wrong[:SHOWN]:
-        print(f"differs {case.name}  {line}", flush=True)
-    if len(wrong) > SHOWN:
-        print(f"differs {case.name}  and {len(wrong) - SHOWN} more")
-    return len(wrong)
+        for case, wrong in results:
+            judge.check(case.name, wrong)
+    for one in cost_figures.plain_configs(args.corpus):
+        if args.only in one[0]:
+            name, wrong = check_figures(args.rooflens, *one)
+            judge.check(f"{name}: bounds and estimates", wrong)
+    return judge.finish()
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import run_metrics
 import kineto_truth as truth
 from documents import coverage
 from documents.validate import Documents
+from judged import Judge
 from rooflens_cli import REPOSITORY, arguments, existing
 
 NEW_TOKENS = 12
@@ -396,7 +397,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="DIR", help="make the project there, and keep it")
     args = parser.parse_args()
     DOCUMENTS.binary = args.rooflens
-    passed = taken = 0
+    judge = Judge("check_run")
     # Helper processes of an engine may still write when the engine has ended.
     kept = args.keep and contextlib.nullcontext(args.keep)
     scratch = kept or tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -405,18 +406,10 @@ def main() -> int:
         for name, case in cases(args.rooflens, made, args.nsys):
             if args.only and not any(text in name for text in args.only):
                 continue
-            taken += 1
-            wrong = case()
-            passed += not wrong
-            print(f"{'differs' if wrong else 'exact':8}{name}", flush=True)
-            for line in wrong[:12]:
-                print(f"        {line}")
+            judge.check(name, case())
     unseen = [] if args.only else coverage.uncovered(coverage.CHECK_RUN, DOCUMENTS)
-    for line in unseen:
-        print(line)
-    documents = f"{DOCUMENTS.seen.total()} documents as their schemas say"
-    print(f"check_run: {passed} of {taken} runs as they must be, {documents}")
-    return 0 if taken and passed == taken and not unseen else 1
+    judge.check("documents follow their schemas", unseen, f"{DOCUMENTS.seen.total()} documents")
+    return judge.finish()
 
 
 if __name__ == "__main__":

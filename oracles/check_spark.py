@@ -74,14 +74,14 @@ class Checker:
         if fault:
             self.wrong.append(f"{name}: {fault}")
 
-    def query(self, name: str, sql: str, reference: str) -> float:
+    def query(self, name: str, sql: str) -> float:
         """One query against DuckDB; its seconds."""
         outcome = self.ask(sql).outcome(self.options.limit)
         if outcome is None:
             self.judge(name, "it hangs", f"no end in {self.options.limit} s")
             return self.options.limit
         fault = outcome.fault() or (outcome.event["message"] if outcome.code else "")
-        fault = fault or difference(outcome, *expected(self.tables, reference))
+        fault = fault or difference(outcome, *expected(self.tables, sql))
         self.judge(name, fault, f"{outcome.seconds:.1f} s, {len(outcome.rows)} rows")
         return outcome.seconds
 
@@ -133,7 +133,7 @@ class Checker:
                 self.judge(name, difference(outcome, *answer), f"right after {outcome.seconds:.1f} s")
             else:
                 self.judge(name, "", f"error after {outcome.seconds:.1f} s: {outcome.event['message'][:120]}")
-                self.query("  the second try", sql, sql)
+                self.query("  the second try", sql)
             if not self.cluster.wait_for_executors(len(self.cluster.workers())):
                 self.wrong.append(f"{name}: the cluster does not recover, so that further kills say nothing")
                 break
@@ -169,59 +169,38 @@ class Checker:
         self.judge("no server", fault, f"{outcome.seconds:.1f} s" if outcome else "")
 
 
-def queries(files: list[Path]) -> dict[str, tuple[str, str]]:
-    """SQL for Spark and for DuckDB by name."""
-    if not files:
-        return {name: (sql, sql) for name, sql in QUERIES.items()}
-    found = {}
-    for file in files:
-        twin = file.with_suffix(".duckdb.sql")
-        sql = file.read_text(encoding="utf-8")
-        found[file.stem] = (sql, twin.read_text(encoding="utf-8") if twin.exists() else sql)
-    return found
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", type=existing, required=True, metavar="BIN", help="rooflens-query-spark")
     parser.add_argument("--spark-cluster", type=existing, required=True, metavar="TOOL")
     parser.add_argument("--venv", type=Path, required=True, metavar="DIR", help="of PySpark; made where missing")
-    parser.add_argument("--rooflens", type=existing, metavar="BIN", help="ask named queries of it, too")
-    parser.add_argument("--xtask", type=existing, metavar="BIN", help="makes the fleet that they are asked of")
-    parser.add_argument("--store", type=existing, metavar="DIR", help="default: one is made")
-    parser.add_argument("--tables", type=existing, metavar="FILE", help="JSON, as in a request; default: all files")
-    parser.add_argument("--join", type=existing, metavar="FILE", help="SQL that takes over ten seconds")
+    parser.add_argument("--rooflens", type=existing, required=True, metavar="BIN", help="asked the named queries, too")
+    parser.add_argument("--xtask", type=existing, required=True, metavar="BIN", help="makes the fleet for them")
     parser.add_argument("--rows", type=int, default=70_000, help="per run of the store that is made")
     parser.add_argument("--kills", type=int, default=10, metavar="N")
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--limit", type=float, default=120, metavar="SECONDS")
     parser.add_argument("--port", type=int, default=15002)
-    parser.add_argument("sql", nargs="*", type=existing)
     options = parser.parse_args()
-    if bool(options.rooflens) != bool(options.xtask):
-        parser.error("give both --rooflens and --xtask")
     with tempfile.TemporaryDirectory() as folder:
-        store = options.store or Path(folder) / "store"
-        if options.store is None:
-            spark_store.make(store, ["acme", "blue"], days=5, runs=3, rows=options.rows)
-        tables = json.loads(options.tables.read_text()) if options.tables else tables_of(store)
+        store = Path(folder) / "store"
+        spark_store.make(store, ["acme", "blue"], days=5, runs=3, rows=options.rows)
+        tables = tables_of(store)
         cluster = Cluster(options.spark_cluster, options.venv.resolve(), Path(folder) / "cluster", options.port)
         checker = Checker(options, cluster, store, tables)
         try:
             print(f"cluster: {cluster.start():.1f} s", flush=True)
-            if options.rooflens:
-                checker.named(Path(folder))
-            for name, (sql, reference) in queries(options.sql).items():
-                checker.query(name, sql, reference)
-            join = options.join.read_text(encoding="utf-8") if options.join else JOIN
+            checker.named(Path(folder))
+            for name, sql in QUERIES.items():
+                checker.query(name, sql)
             # The first run is slower than those after it.
-            checker.query("long join, cold", join, join)
-            seconds = checker.query("long join", join, join)
+            checker.query("long join, cold", JOIN)
+            seconds = checker.query("long join", JOIN)
             if seconds <= 10:
                 checker.wrong.append(f"the long join takes {seconds:.1f} s, too short to kill something: raise --rows")
             if options.kills:
-                checker.workers_killed(join, seconds, expected(tables, join))
-            checker.server_killed(join, seconds)
+                checker.workers_killed(JOIN, seconds, expected(tables, JOIN))
+            checker.server_killed(JOIN, seconds)
             checker.no_server()
         finally:
             cluster.stop()

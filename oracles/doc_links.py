@@ -74,9 +74,9 @@ def link_problem(page: Path, target: str) -> str | None:
     return None
 
 
-def path_problems(text: str) -> list[tuple[int, str]]:
-    """Paths in backticks that do not exist. A path ends at its first pattern, and begins with a folder of the
-    repository."""
+def path_problems(text: str, tops: set[str]) -> list[tuple[int, str]]:
+    """Paths in backticks that do not exist. A path ends at its first pattern, and begins with one of
+    the folders `tops`."""
     blocks, prose = doc_pages.split(text)
     # Files that the page asks the reader to write.
     made = [word.removeprefix("file=") for block in blocks for word in block.attributes if word.startswith("file=")]
@@ -84,7 +84,7 @@ def path_problems(text: str) -> list[tuple[int, str]]:
     for number, line in prose:
         for span in doc_pages.spans(line):
             top, slash, _ = span.partition("/")
-            if not slash or re.search(r"\s", span) or not (REPOSITORY / top).is_dir() or top in ("", ".", ".."):
+            if not slash or re.search(r"\s", span) or top not in tops:
                 continue
             path = "/".join(itertools.takewhile(lambda part: not re.search("[*<{…]", part), span.split("/")))
             if not (REPOSITORY / path).exists() and not any(f"{file}/".startswith(f"{path}/") for file in made):
@@ -112,6 +112,7 @@ def problems() -> list[str]:
     """Every dead link, and every page that is not listed."""
     broken = [f"{page.relative_to(REPOSITORY)}:{line}: {problem}" for page in pages()
               for line, target in links(page.read_text()) if (problem := link_problem(page, target))]
+    tops = {file.parts[0] for file in repository_files() if len(file.parts) > 1}
     broken += [f"{page.relative_to(REPOSITORY)}:{line}: {problem}" for page in pages()
-               for line, problem in path_problems(page.read_text())]
+               for line, problem in path_problems(page.read_text(), tops)]
     return broken + listing_problems(DOCS)

@@ -28,7 +28,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Check the tree's rules: layers, dependencies, machine paths, words.
+    /// Check the tree's rules: layers, import cycles, dependencies, machine paths, words.
     Check,
     /// Write docs/reference from the registries it documents, and the screen in README.md.
     #[cfg(feature = "reference")]

@@ -1,15 +1,10 @@
-//! The documentation that is made from what it documents. One page a file.
+//! The documentation that is made from what it documents.
 
-mod analyses;
 mod claims;
-mod cli;
-mod cost;
-mod families;
 mod hardware;
-mod kernel_classes;
+mod lists;
 mod parity;
-mod screen;
-mod store;
+mod program;
 mod tables;
 mod verdicts;
 
@@ -41,15 +36,15 @@ type Page = (&'static str, fn(&Path) -> Result<String>);
 const VERDICTS: &str = "docs/verdicts.md";
 
 const PAGES: &[Page] = &[
-    ("docs/reference/tables.md", |_| reference(tables::page()?)),
-    ("docs/reference/store.md", |_| reference(store::page()?)),
-    ("docs/reference/analyses.md", |_| reference(analyses::page()?)),
-    ("docs/reference/kernel-classes.md", |_| reference(kernel_classes::page()?)),
-    ("docs/reference/cost.md", |_| reference(cost::page()?)),
+    ("docs/reference/tables.md", |_| reference(tables::tables()?)),
+    ("docs/reference/store.md", |_| reference(tables::store()?)),
+    ("docs/reference/analyses.md", |_| reference(lists::analyses()?)),
+    ("docs/reference/kernel-classes.md", |_| reference(lists::kernel_classes()?)),
+    ("docs/reference/cost.md", |_| reference(lists::cost()?)),
     ("docs/reference/hardware.md", |_| reference(hardware::page()?)),
-    ("docs/reference/families.md", |_| reference(families::page()?)),
-    ("docs/reference/cli.md", |program| reference(cli::page(program)?)),
-    ("README.md", screen::page),
+    ("docs/reference/families.md", |_| reference(lists::families()?)),
+    ("docs/reference/cli.md", |program| reference(program::command_line(program)?)),
+    ("README.md", program::readme),
     ("docs/accuracy.md", |_| claims::page()),
     ("docs/parity.md", |_| reference(parity::page()?)),
 ];
