@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What Transformers itself builds and runs: the golden numbers of `rooflens cost`.
 
-    python transformers_cost.py make   [--only TEXT] [--out DIR]   goldens of the made configs
+    python transformers_cost.py make   [--only TEXT] [--out DIR]   goldens of the configs in fixtures/cost
     python transformers_cost.py corpus --out FILE [--only TEXT]    goldens of the corpus's configs
     python transformers_cost.py verify [--only TEXT]               the corpus's own goldens, again
 
@@ -13,6 +13,7 @@ arithmetic, only shapes, so a model of a trillion parameters takes seconds. FLOP
 import argparse
 import contextlib
 import csv
+import glob
 import json
 import logging
 import re
@@ -21,7 +22,6 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import made_configs
 from rooflens_cli import REPOSITORY, default_corpus
 
 logging.disable(logging.WARNING)
@@ -258,9 +258,8 @@ def vision(config: dict) -> list[dict]:
 def make(only: str, out: Path) -> int:
     out.mkdir(parents=True, exist_ok=True)
     failed = 0
-    for name, config in made_configs.made().items():
-        if only not in name:
-            continue
+    for path in sorted(GOLDENS.glob(f"*{glob.escape(only)}*.json")):
+        name, config = path.stem, json.loads(path.read_text())["config"]
         if SAME_CLASS.get(config["model_type"], config["model_type"]) not in CONFIG_MAPPING:
             print(f"skipped {name}: Transformers has no {config['model_type']}")
             continue
