@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Every total of `rooflens cost` against what Transformers and torch's FLOP counter gave.
 
-    python3 check_cost.py --rooflens BIN [--corpus DIR] [--only TEXT] [--whole FILE]
+    python3 check_cost.py --rooflens BIN [--corpus DIR] [--only TEXT]
 
 First the made configs (fixtures/cost, by transformers_cost.py), then the real ones of the corpus:
 the FLOP goldens by operator class, the parameter counts, and lower bound and estimate of dense decoders
-by hand (cost_figures.py). `--whole FILE` adds whole models at
-other workloads (by `transformers_cost.py corpus`). A number differs or not: nothing is rounded but times,
-which are divided.
+by hand (cost_figures.py). A number differs or not: nothing is rounded but times, which are divided.
 """
 
 import csv
@@ -207,15 +205,6 @@ def document_reader_cases(corpus: Path):
     yield Case("DeepSeek-OCR, published", config, workloads)
 
 
-def whole_cases(corpus: Path, path: Path):
-    for name, golden in json.loads(path.read_text()).items():
-        workloads = [workload_of(golden[kind]) for kind in ("prefill", "decode") if kind in golden]
-        if workloads:
-            config = json.loads((corpus / "configs" / f"{name}.json").read_text())
-            params = {key: golden["params"][key] for key in ("total", "active")}
-            yield Case(f"{name} (whole)", config, workloads, params)
-
-
 def check_figures(binary, name: str, path: Path) -> tuple[str, list[str]]:
     """Lower bounds and estimates of a dense decoder against those by hand."""
     config, wrong = json.loads(path.read_text()), []
@@ -240,15 +229,12 @@ def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="names that contain TEXT")
     parser.add_argument("--goldens", type=existing, default=GOLDENS, metavar="DIR")
-    parser.add_argument("--whole", type=existing, metavar="FILE", help="goldens of whole models")
     parser.add_argument("--workers", type=int, default=2)
     args = parser.parse_args()
     judge, cases = Judge("check_cost"), list(made_cases(args.goldens))
     if args.corpus.is_dir():
         cases += corpus_cases(args.corpus)
         cases += document_reader_cases(args.corpus)
-    if args.whole:
-        cases += whole_cases(args.corpus, args.whole)
     cases = [case for case in cases if args.only in case.name]
     with ThreadPoolExecutor(args.workers) as pool:
         results = pool.map(partial(check, args.rooflens), cases)

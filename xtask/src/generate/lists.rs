@@ -7,7 +7,7 @@ use rooflens_analyze::analyses;
 use rooflens_analyze::kernel_catalog::KernelClass;
 use rooflens_cost::{blueprint, classes, families, metrics};
 
-use super::{MAIN, cell};
+use super::markdown::{MAIN, cell};
 
 /// The analyses, as `rooflens explain` prints them.
 pub fn analyses() -> Result<String> {

@@ -3,6 +3,7 @@
 mod claims;
 mod hardware;
 mod lists;
+mod markdown;
 mod parity;
 mod program;
 mod tables;
@@ -15,8 +16,6 @@ use anyhow::{Context, Result, bail};
 use crate::workspace;
 
 const COMMAND: &str = "cargo xtask generate";
-/// Files outside docs/ are not part of the book: pages link them on GitHub.
-const MAIN: &str = "https://github.com/rooflens/rooflens/blob/main";
 
 /// What to do.
 #[derive(Debug, clap::Args)]
@@ -83,14 +82,4 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn reference(text: String) -> Result<String> {
     Ok(format!("<!-- Made by `{COMMAND}`: change the source, not this page. -->\n\n{text}"))
-}
-
-/// A link to the file of a test.
-fn test_link(name: &str, file: &str) -> String {
-    format!("[`{name}`]({MAIN}/{file})")
-}
-
-/// Text for a cell of a Markdown table.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
 }

@@ -10,7 +10,7 @@ use rooflens_schema::tables::specs;
 use rooflens_store::tables::KEPT_AT_HOME;
 use rooflens_store::{ColumnValue, StoreArea, StoreTable};
 
-use super::cell;
+use super::markdown::cell;
 
 /// The tables that `analyze -o` writes.
 pub fn tables() -> Result<String> {
