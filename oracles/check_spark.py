@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
 """`rooflens-query-spark` on a real Spark cluster against DuckDB over the same files, and what happens when parts die.
 
-    VENV/bin/python check_spark.py --engine BIN --spark-cluster TOOL --venv DIR [--store DIR] [--tables FILE] [SQL ...]
+    VENV/bin/python check_spark.py --engine BIN --spark-cluster TOOL --venv DIR --rooflens BIN --xtask BIN
 
-With --rooflens and --xtask every named query is asked twice of a fleet that was made, here and on the cluster: the same
-rows. Every query below must give DuckDB's rows. Then, while a join of more than ten seconds runs, a worker and its executor
-are killed at random moments: the answer must be right, or the error clean and a second try right; nothing may take
-longer than --limit. The Connect server killed, and no server at all: a clean error within ten seconds.
-
-SQL files are in Spark's dialect; NAME.duckdb.sql beside NAME.sql is the same query for DuckDB. Without a store one
-is made, without SQL files the queries below are asked. For the night: about eight minutes on two quiet cores.
+Every named query is asked twice of a fleet that was made, here and on the cluster: the same rows. Every query below must
+give DuckDB's rows. Then, while a join of more than ten seconds runs, a worker and its executor are killed at random
+moments: the answer must be right, or the error clean and a second try right; nothing may take longer than --limit. The
+Connect server killed, and no server at all: a clean error within ten seconds. About eight minutes on two quiet cores.
 """
 
 import argparse
