@@ -22,6 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
 import engines
 import spark_store
+from judged import Judge
 from rooflens_cli import existing
 from spark_answer import Question, difference, expected, tables_of
 from spark_cluster import Cluster
@@ -59,17 +60,13 @@ class Checker:
 
     def __init__(self, options, cluster: Cluster, store: Path, tables: dict):
         self.options, self.cluster, self.store, self.tables = options, cluster, store, tables
-        self.wrong: list[str] = []
-        self.checked = 0
+        self.judged = Judge("check_spark")
 
     def ask(self, sql: str, url: str | None = None) -> Question:
         return Question(self.options.engine, url or self.cluster.url, self.store, self.tables, sql)
 
     def judge(self, name: str, fault: str, words: str):
-        self.checked += 1
-        print(f"{name}: {words}{' WRONG: ' + fault if fault else ''}", flush=True)
-        if fault:
-            self.wrong.append(f"{name}: {fault}")
+        self.judged.check(name, [fault] if fault else [], words)
 
     def query(self, name: str, sql: str) -> float:
         """One query against DuckDB; its seconds."""
@@ -132,7 +129,7 @@ class Checker:
                 self.judge(name, "", f"error after {outcome.seconds:.1f} s: {outcome.event['message'][:120]}")
                 self.query("  the second try", sql)
             if not self.cluster.wait_for_executors(len(self.cluster.workers())):
-                self.wrong.append(f"{name}: the cluster does not recover, so that further kills say nothing")
+                self.judge(name, "the cluster does not recover, so that further kills say nothing", "")
                 break
         print(f"{kept} of {self.options.kills} queries gave the right answer although a worker was killed")
 
@@ -194,17 +191,14 @@ def main():
             checker.query("long join, cold", JOIN)
             seconds = checker.query("long join", JOIN)
             if seconds <= 10:
-                checker.wrong.append(f"the long join takes {seconds:.1f} s, too short to kill something: raise --rows")
+                checker.judge("long join", "too short to kill something: raise --rows", f"{seconds:.1f} s")
             if options.kills:
                 checker.workers_killed(JOIN, seconds, expected(tables, JOIN))
             checker.server_killed(JOIN, seconds)
             checker.no_server()
         finally:
             cluster.stop()
-    for words in checker.wrong:
-        print(words)
-    print(f"{checker.checked} checks, {len(checker.wrong)} wrong")
-    return 1 if checker.wrong or not checker.checked else 0
+    return checker.judged.finish()
 
 
 if __name__ == "__main__":
