@@ -24,6 +24,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from judged import Judge
 from rooflens_cli import arguments, existing
 
 ATTEMPTS = 3
@@ -171,17 +172,15 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT")
     parser.add_argument("--keep", type=existing, metavar="DIR")
     args = parser.parse_args()
-    failed = 0
+    judge = Judge("check_advice")
     with contextlib.ExitStack() as stack:
         folder = args.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         project = Project(args.rooflens, folder)
         for name, check in CHECKS.items():
             if args.only not in name:
                 continue
-            wrong = attempt(check, project)
-            print(f"{'FAIL' if wrong else 'ok  '}  {name}", flush=True)
-            failed += bool(wrong)
-    return failed > 0
+            judge.check(name, attempt(check, project))
+    return judge.finish()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import tempfile
 from statistics import median
 
 import bench_clients
-import receive_times
 from bench_clients import Bare, Load, Rooflens
 from mock_server import MockServer, first_token_times, lateness, percentile, token_gaps
 from rooflens_cli import existing
@@ -61,16 +60,6 @@ def timing(clients, options, judge):
                 for name, limit in LIMITS.items():
                     words = f"{title}: {name} is {errors[name]:+.3f} ms away, limit {limit}"
                     judge.check(abs(errors[name]) <= limit, words)
-
-
-def receive(options):
-    """How far the server's write times are from the receive times of the kernel, token by token."""
-    with MockServer(options.mock, priority=options.realtime) as server:
-        answers = receive_times.run(server.port, 8, 80, 100, 64)
-    writes = {r["number"]: r["writes_ns"] for r in server.log["requests"]}
-    gaps = [b - a for answer in answers for a, b in zip(writes[answer["number"]], answer["tokens_ns"])]
-    shown = ", ".join(f"p{p} {percentile(gaps, p) / 1e3:.1f}" for p in (1, 50, 99, 100))
-    print(f"From write to kernel receive time, 8 streams, {len(gaps)} tokens, µs: {shown}")
 
 
 def processor(clients, options, judge):
@@ -142,7 +131,7 @@ def main():
     parser.add_argument("--peers", action="store_true", help="also the clients of vLLM and SGLang, AIPerf and guidellm")
     parser.add_argument("--sglang-python", default="python3.12", metavar="PYTHON")
     parser.add_argument("--vllm-python", metavar="PYTHON", help="also `vllm bench serve` of this environment")
-    parser.add_argument("--parts", default="receive,timing,cpu,stall", help="of receive, timing, cpu, stall, memory")
+    parser.add_argument("--parts", default="timing,cpu,stall", help="of timing, cpu, stall, memory")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=1_000_000, help="tokens per round of the processor time")
     parser.add_argument("--realtime", action="store_true")
@@ -154,8 +143,6 @@ def main():
         clients += bench_clients.peers(options.sglang_python, options.vllm_python)
     judge = Judge()
     parts = options.parts.split(",")
-    if "receive" in parts:
-        receive(options)
     if "timing" in parts:
         timing(clients, options, judge)
     if "cpu" in parts:

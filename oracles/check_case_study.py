@@ -4,8 +4,7 @@
 
 A table belongs to the block of shell above it. Its last column says where each number is: a path in the JSON
 document of a `rooflens` command (`--format json` is added), or a word on the line of what another command prints.
-Blocks of text that follow `<!-- output: … -->` are what that command prints. Pictures of the second page are drawn
-again (`case_pictures.py`).
+Blocks of text that follow `<!-- output: … -->` are what that command prints.
 """
 
 import ast
@@ -18,7 +17,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import case_pictures
 import doc_pages
 from rooflens_cli import REPOSITORY, arguments
 
@@ -204,18 +202,6 @@ def outputs(text: str, binary: Path, corpus: Path, page: Path) -> list[str]:
     return broken
 
 
-def pictures(text: str, binary: Path, corpus: Path) -> list[str]:
-    """Pictures that the page lacks, or that would be drawn otherwise today."""
-    broken = []
-    for name, svg in case_pictures.drawn(binary, corpus).items():
-        file = case_pictures.FOLDER / name
-        if f"images/case-b200/{name}" not in text:
-            broken.append(f"the page does not show {name}")
-        if not file.is_file() or file.read_text() != svg:
-            broken.append(f"{name} is not up to date: python3 oracles/case_pictures.py --rooflens BIN")
-    return broken
-
-
 def test_parity_142_the_numbers_of_the_page_hold(text: str, binary: Path, corpus: Path,
                                                  page: Path = PAGE) -> tuple[int, list[str]]:
     """Every quoted number is what its command gives."""
@@ -254,8 +240,6 @@ def main() -> int:
         broken += outputs(text, options.rooflens, options.corpus, page)
         if page == PAGE:
             broken += test_parity_158_the_case_study_is_published(text, readers)
-        else:
-            broken += pictures(text, options.rooflens, options.corpus)
         for line in broken:
             print(f"{page.relative_to(REPOSITORY)}: {line}")
         total, wrong = total + count, wrong + len(broken)

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Every total of `rooflens cost` against what Transformers and torch's FLOP counter gave.
 
-    python3 check_cost.py --rooflens BIN [--corpus DIR] [--only TEXT] [--whole FILE]
+    python3 check_cost.py --rooflens BIN [--corpus DIR] [--only TEXT]
 
 First the made configs (fixtures/cost, by transformers_cost.py), then the real ones of the corpus:
 the FLOP goldens by operator class, the parameter counts, and lower bound and estimate of dense decoders
-by hand (cost_figures.py). `--whole FILE` adds whole models at
-other workloads (by `transformers_cost.py corpus`). A number differs or not: nothing is rounded but times,
-which are divided.
+by hand (cost_figures.py). A number differs or not: nothing is rounded but times, which are divided.
 """
 
 import csv
@@ -22,10 +20,10 @@ from functools import partial
 from pathlib import Path
 
 import cost_figures
+from judged import Judge
 from rooflens_cli import REPOSITORY, Outcome, arguments, existing
 
 GOLDENS = REPOSITORY / "fixtures/cost"
-SHOWN = 12
 
 # Classes for which the goldens' useful FLOPs are the counted ones: chunks are not cut short.
 USEFUL_AS_COUNTED = {"gdn.core", "gdn.conv", "mamba.conv", "mamba.ssd"}
@@ -207,15 +205,6 @@ def document_reader_cases(corpus: Path):
     yield Case("DeepSeek-OCR, published", config, workloads)
 
 
-def whole_cases(corpus: Path, path: Path):
-    for name, golden in json.loads(path.read_text()).items():
-        workloads = [workload_of(golden[kind]) for kind in ("prefill", "decode") if kind in golden]
-        if workloads:
-            config = json.loads((corpus / "configs" / f"{name}.json").read_text())
-            params = {key: golden["params"][key] for key in ("total", "active")}
-            yield Case(f"{name} (whole)", config, workloads, params)
-
-
 def check_figures(binary, name: str, path: Path) -> tuple[str, list[str]]:
     """Lower bounds and estimates of a dense decoder against those by hand."""
     config, wrong = json.loads(path.read_text()), []
@@ -240,37 +229,22 @@ def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="names that contain TEXT")
     parser.add_argument("--goldens", type=existing, default=GOLDENS, metavar="DIR")
-    parser.add_argument("--whole", type=existing, metavar="FILE", help="goldens of whole models")
     parser.add_argument("--workers", type=int, default=2)
     args = parser.parse_args()
-    cases = list(made_cases(args.goldens))
+    judge, cases = Judge("check_cost"), list(made_cases(args.goldens))
     if args.corpus.is_dir():
         cases += corpus_cases(args.corpus)
         cases += document_reader_cases(args.corpus)
-    if args.whole:
-        cases += whole_cases(args.corpus, args.whole)
     cases = [case for case in cases if args.only in case.name]
     with ThreadPoolExecutor(args.workers) as pool:
         results = pool.map(partial(check, args.rooflens), cases)
-        counts = [show(case, wrong) for case, wrong in results]
-    exact = counts.count(0)
-    print(f"check_cost: {exact} of {len(cases)} configs exact, {sum(counts)} mismatches")
-    plain = [one for one in cost_figures.plain_configs(args.corpus) if args.only in one[0]]
-    found = [check_figures(args.rooflens, *one) for one in plain]
-    for name, wrong in found:
-        for line in wrong[:SHOWN]:
-            print(f"differs {name}  {line}", flush=True)
-    figures = sum(not wrong for _, wrong in found)
-    print(f"check_cost: bounds and estimates of {figures} of {len(plain)} dense decoders as by hand")
-    return 0 if cases and exact == len(cases) and figures == len(plain) else 1
-
-
-def show(case: Case, wrong: list[str]) -> int:
-    for line in wrong[:SHOWN]:
-        print(f"differs {case.name}  {line}", flush=True)
-    if len(wrong) > SHOWN:
-        print(f"differs {case.name}  and {len(wrong) - SHOWN} more")
-    return len(wrong)
+        for case, wrong in results:
+            judge.check(case.name, wrong)
+    for one in cost_figures.plain_configs(args.corpus):
+        if args.only in one[0]:
+            name, wrong = check_figures(args.rooflens, *one)
+            judge.check(f"{name}: bounds and estimates", wrong)
+    return judge.finish()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Whether the JSON documents that Rooflens prints and saves are what docs/reference/schemas says, and nothing more.
+"""Whether the JSON documents that Rooflens prints and saves are what `rooflens schema` says, and nothing more.
 
     python oracles/check_documents.py --rooflens target/release/rooflens --blocks target/debug/examples/blocks_view
 
@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--only", choices=["traces", "models", "projects"], help="one part of the commands")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="one of N files of the corpus")
     options = parser.parse_args()
-    documents = Documents()
+    documents = Documents(options.rooflens)
     with tempfile.TemporaryDirectory() as folder:
         asking = Asking(options.rooflens, Path(folder), documents)
         parts = {
@@ -42,7 +42,7 @@ def main() -> int:
             print(f"{name}: {documents.seen.total() - before} documents, {time.monotonic() - start:.1f} s", flush=True)
     wrong = documents.wrong
     if not options.only:
-        wrong += asking.unasked() + coverage.uncovered(coverage.CHECK_DOCUMENTS, documents.seen)
+        wrong += asking.unasked() + coverage.uncovered(coverage.CHECK_DOCUMENTS, documents)
     for line in wrong[:60]:
         print(line)
     found = f"{documents.seen.total()} documents of {len(documents.seen)} schemas"

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import duckdb
+from judged import Judge
 from rooflens_cli import analyze, arguments, kineto_folder
 
 INPUTS = [
@@ -101,26 +102,17 @@ def query(sql, **names) -> list[tuple]:
 
 def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("--top", type=int, default=3, help="kernels to print of each input")
     parser.add_argument("paths", nargs="*", type=Path)
     args = parser.parse_args()
     corpus = kineto_folder(args.corpus)
     paths = args.paths or [corpus / name for name in INPUTS]
-    failed = kernels = 0
+    judge = Judge("check_duckdb")
     with tempfile.TemporaryDirectory() as scratch:
         for number, path in enumerate(paths):
             found, wrong = check(args.rooflens, path, Path(scratch) / f"run-{number}")
             name = path.relative_to(corpus) if path.is_relative_to(corpus) else path
-            print(f"{'differs' if wrong else 'same':8}{name}  ({len(found)} kernel names)")
-            for kernel, _, launches, total_ns, _ in found[: args.top]:
-                print(f"        {total_ns:>14,} ns {launches:>6} x {kernel[:70]}")
-            for line in wrong[:10]:
-                print(f"        WRONG {line}")
-            failed += bool(wrong)
-            kernels += len(found)
-    good = len(paths) - failed
-    print(f"check_duckdb: {good} of {len(paths)} inputs the same, {kernels} kernel names compared")
-    return 1 if failed or not paths else 0
+            judge.check(name, wrong, f"{len(found)} kernel names")
+    return judge.finish()
 
 
 if __name__ == "__main__":

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import kineto_truth as truth
 import made_traces
+from judged import Judge
 from rooflens_cli import UNREADABLE, analyze, arguments, kineto_folder
 from trace_file import chosen_traces, corpus_traces
 
 JOBS = ["hta/trace_filter"]  # directories of the corpus that hold the ranks of one job
-SHOWN = 12
 
 
 def check(binary, path: Path) -> tuple[Path, str, list[str]]:
@@ -140,7 +140,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("paths", nargs="*", type=Path)
     args = parser.parse_args()
-    corpus = kineto_folder(args.corpus)
+    corpus, judge = kineto_folder(args.corpus), Judge("check_exact")
     with tempfile.TemporaryDirectory() as scratch:
         paths = args.paths
         if not paths:
@@ -149,23 +149,13 @@ def main() -> int:
         paths = [p for p in paths if args.only in str(p)]
         with ProcessPoolExecutor(args.workers) as pool:
             results = pool.map(partial(check, args.rooflens), paths)
-            counts = [show(shorter(path, corpus), what, wrong) for path, what, wrong in results]
-    exact = counts.count(0)
-    print(f"check_exact: {exact} of {len(paths)} inputs exact, {sum(counts)} mismatches")
-    return 0 if paths and exact == len(paths) else 1
+            for path, what, wrong in results:
+                judge.check(shorter(path, corpus), wrong, what)
+    return judge.finish()
 
 
 def shorter(path: Path, corpus: Path) -> Path | str:
     return path.relative_to(corpus) if path.is_relative_to(corpus) else path.name
-
-
-def show(name, what, wrong) -> int:
-    print(f"{'differs' if wrong else 'exact':8}{name}  ({what})", flush=True)
-    for line in wrong[:SHOWN]:
-        print(f"        {line}")
-    if len(wrong) > SHOWN:
-        print(f"        and {len(wrong) - SHOWN} more")
-    return len(wrong)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """Named queries over a fleet with planted truth: the planted rows, to the nanosecond, and the same on every engine.
 
 `xtask make-fleet` writes a store and the rows that every query has to give. Each query is rendered and run on DuckDB and
-on ClickHouse (chDB), over views that the renderer writes; with --spark on Spark; with --rooflens by `rooflens query`.
+on ClickHouse (chDB), over views that the renderer writes; with --rooflens by `rooflens query`.
 A second store, made here, has what a fleet lacks: nulls, a run of two tenants, files that do not count."""
 
 import argparse
@@ -71,9 +71,6 @@ class Renderer:
 
     def views(self, dialect, described):
         return run([self.folder / "store_views", "views", dialect], described)
-
-    def load(self, engine, described):
-        return run([self.folder / "store_views", "load", engine], described)
 
 
 class Rooflens:
@@ -150,19 +147,6 @@ def planted_is_found(check, truth, answers):
     check.that(None if kernels == {("vanished", before), ("appeared", since)} else f"kernels {kernels}", "changes-since")
 
 
-def every_engine(files, columns_of, renderer, arguments):
-    """Each engine over views, and those that load over loaded tables. ClickHouse has one session per process, so the
-    engines are made one after the other."""
-    described = store_files.described(files, columns_of)
-    yield "clickhouse", lambda: engines.ClickHouse(renderer.views("clickhouse", described))
-    if arguments.loads:
-        yield "loaded duckdb", lambda: engines.DuckDb(renderer.load("duckdb", described))
-        yield "loaded clickhouse", lambda: engines.ClickHouse(renderer.load("clickhouse", described))
-    if arguments.spark:
-        remote = None if arguments.spark == "local" else arguments.spark
-        yield "spark", lambda: engines.Spark(renderer.views("spark", described), remote)
-
-
 # What answers add up to, counted without a join: a run that two tenants have counts twice, not four times.
 SUMS = [
     ("decode-mbu", {}, "runs", "SELECT count(*) FROM run_metrics WHERE metric = 'mbu_decode'"),
@@ -187,27 +171,26 @@ def edges(check, renderer, arguments, folder):
     columns_of = {table: small_store.columns(table) for table in small_store.COLUMNS}
     duckdb = engines.DuckDb(renderer.views("duckdb", store_files.described(files, columns_of)))
     sums(check, renderer, duckdb)
-    for name, make in every_engine(files, columns_of, renderer, arguments):
-        engine = make()
-        for query, parameters in ASKED:
-            reference = duckdb.rows(renderer.query(query, "duckdb", parameters))
-            check.that(None if reference[1] else "no rows", f"{query} {parameters}")
-            check.that(engines.difference(reference, engine.rows(renderer.query(query, engine.dialect, parameters))), f"{name} {query} {parameters}")
-        for value in HOSTILE:
-            for one in (duckdb, engine):
-                sql = renderer.query("top-kernels", one.dialect, {"hardware": value})
-                check.that("rows" if one.rows(sql)[1] else None, f"{name} hardware={value!r}")
-        engine.close()
+    clickhouse = engines.ClickHouse(renderer.views("clickhouse", store_files.described(files, columns_of)))
+    for query, parameters in ASKED:
+        reference = duckdb.rows(renderer.query(query, "duckdb", parameters))
+        check.that(None if reference[1] else "no rows", f"{query} {parameters}")
+        other = clickhouse.rows(renderer.query(query, "clickhouse", parameters))
+        check.that(engines.difference(reference, other), f"clickhouse {query} {parameters}")
+    for value in HOSTILE:
+        for one in (duckdb, clickhouse):
+            sql = renderer.query("top-kernels", one.dialect, {"hardware": value})
+            check.that("rows" if one.rows(sql)[1] else None, f"{one.dialect} hardware={value!r}")
+    clickhouse.close()
 
 
 def fleet(check, renderer, arguments, folder):
-    store, truth_file = arguments.store or folder / "fleet", arguments.truth or folder / "truth.json"
-    if not arguments.store:
-        began = time.monotonic()
-        run([arguments.xtask, "make-fleet", "--store", store, "--truth", truth_file, "--runs", arguments.runs,
-             "--rows-per-run", arguments.rows_per_run, "--days", arguments.days, "--seed", arguments.seed])
-        print(f"made {arguments.runs} runs in {time.monotonic() - began:.0f} s")
-    truth = json.loads(Path(truth_file).read_text())
+    store, truth_file = folder / "fleet", folder / "truth.json"
+    began = time.monotonic()
+    run([arguments.xtask, "make-fleet", "--store", store, "--truth", truth_file, "--runs", arguments.runs,
+         "--rows-per-run", arguments.rows_per_run, "--days", arguments.days, "--seed", arguments.seed])
+    print(f"made {arguments.runs} runs in {time.monotonic() - began:.0f} s")
+    truth = json.loads(truth_file.read_text())
     files = store_files.counting(store)
     columns_of = store_files.columns(files)
     duckdb = engines.DuckDb(renderer.views("duckdb", store_files.described(files, columns_of)))
@@ -225,16 +208,14 @@ def fleet(check, renderer, arguments, folder):
             if expected["query"] == "regressions" and expected["parameters"]["other"] == planted["other"]:
                 judged(check, planted, answer)
     planted_is_found(check, truth, last)
-    for name, make in every_engine(files, columns_of, renderer, arguments):
-        engine = make()
-        for expected, answer in zip(truth["queries"], answers):
-            other = engine.rows(renderer.query(expected["query"], engine.dialect, expected["parameters"]))
-            check.that(engines.difference(answer, other), f"{name} {expected['query']} {expected['parameters']}")
-        engine.close()
+    clickhouse = engines.ClickHouse(renderer.views("clickhouse", store_files.described(files, columns_of)))
+    for expected, answer in zip(truth["queries"], answers):
+        other = clickhouse.rows(renderer.query(expected["query"], "clickhouse", expected["parameters"]))
+        check.that(engines.difference(answer, other), f"clickhouse {expected['query']} {expected['parameters']}")
+    clickhouse.close()
     if arguments.rooflens:
         asked_of_rooflens(check, renderer, Rooflens(arguments.rooflens, store), truth, answers)
-        if not arguments.store:
-            formats(check, Rooflens(arguments.rooflens, store), folder)
+        formats(check, Rooflens(arguments.rooflens, store), folder)
 
 
 def formats(check, ours, folder):
@@ -297,19 +278,13 @@ def asked_of_rooflens(check, renderer, ours, truth, answers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--examples", required=True, help="folder with render_query and store_views, as target/debug/examples")
-    parser.add_argument("--xtask", help="binary that makes the fleet")
+    parser.add_argument("--xtask", required=True, help="binary that makes the fleet")
     parser.add_argument("--rooflens", help="also ask `rooflens query`")
     parser.add_argument("--runs", type=int, default=80)
     parser.add_argument("--rows-per-run", type=int, default=2000)
     parser.add_argument("--days", type=int, default=28)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--store", help="a fleet that was made before, with --truth")
-    parser.add_argument("--truth")
-    parser.add_argument("--loads", action="store_true", help="also load the stores into DuckDB and ClickHouse")
-    parser.add_argument("--spark", help="also compare with Spark: sc://HOST:PORT of Spark Connect, or local")
     arguments = parser.parse_args()
-    if bool(arguments.store) != bool(arguments.truth) or not (arguments.store or arguments.xtask):
-        parser.error("give --xtask, or --store and --truth")
     check, renderer = Check(), Renderer(arguments.examples)
     with tempfile.TemporaryDirectory() as folder:
         edges(check, renderer, arguments, Path(folder))

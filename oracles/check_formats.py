@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 import log_truth
+from judged import Judge
 from rooflens_cli import REPOSITORY, analyze, arguments, run
 
 PARTS = ("kernel", "memory_copy", "hip_api", "hsa_api", "rccl_api", "marker_api")
@@ -293,15 +294,11 @@ def main() -> int:
     for path in sorted((args.corpus / "rocm").glob("rocprof-compute_*")) + sorted((fixtures / "rocprof_compute").iterdir()):
         cases.append((path, check_workload))
 
-    compared = wrong = 0
+    judge = Judge("check_formats")
     for path, check in cases:
         differ, count = check(path)
-        compared, wrong = compared + count, wrong + len(differ)
-        print(f"{'differs' if differ else 'exact':8}{path.parent.name}/{path.name}", flush=True)
-        for line in differ[:12]:
-            print(f"        {line}")
-    print(f"check_formats: {compared} values of {len(cases)} files, {wrong} mismatches")
-    return 0 if compared and not wrong else 1
+        judge.check(f"{path.parent.name}/{path.name}", differ, f"{count} values")
+    return judge.finish()
 
 
 if __name__ == "__main__":

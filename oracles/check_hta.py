@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """HolisticTraceAnalysis 0.5.0 against Rooflens, on every trace that HTA can read.
 
-    VENV/bin/python check_hta.py [--rooflens BIN] [--corpus DIR] [--only TEXT]
+    VENV/bin/python check_hta.py --rooflens BIN [--corpus DIR] [--only TEXT]
 
-Run it with the Python that has requirements-hta.txt. Without --rooflens the plain
-reader stands in for the binary. The two must agree within 0.1 % on idle, compute,
+Run it with the Python that has requirements-hta.txt. The two must agree within 0.1 % on idle, compute,
 non-compute, communication, exposed communication and overlap. Where they do not, the
 trace stands in DIFFERENCES with the rules (hta_rules.py) that explain it, and then:
   * the plain reader with exactly those rules gives HTA's numbers within 0.1 %,
@@ -107,9 +106,7 @@ def in_ns(temporal, overlap, kinds) -> dict:
 
 
 def ask_rooflens(binary, path, traces) -> dict[int, dict | None]:
-    """Rooflens' numbers by rank; the plain reader's when there is no binary."""
-    if binary is None:
-        return {t.rank: quantities(t) for t in traces}
+    """Rooflens' numbers by rank."""
     outcome = analyze(binary, path)
     if outcome.code != 0:
         raise RuntimeError(f"exit code {outcome.code}: {outcome.stderr.strip()[:200]}")
@@ -232,7 +229,7 @@ def show(quantity, value) -> str:
 
 
 def main() -> int:
-    parser = arguments(__doc__.split("\n")[0], binary_required=False)
+    parser = arguments(__doc__.split("\n")[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="traces whose path has TEXT")
     parser.add_argument("--workers", type=int, default=2)
     args = parser.parse_args()
@@ -256,8 +253,7 @@ def main() -> int:
     for rule in sorted(set().union(*DIFFERENCES.values())):
         print(f"  {rule}: HTA says that {RULES[rule]}")
     counts = ", ".join(f"{n} {v}" for v, n in sorted(verdicts.items()))
-    against = "the binary" if args.rooflens else "the plain reader"
-    print(f"check_hta: {len(names)} inputs against {against}: {counts}; {failed} wrong")
+    print(f"check_hta: {len(names)} inputs: {counts}; {failed} wrong")
     return 1 if failed or not names else 0
 
 

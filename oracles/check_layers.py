@@ -18,6 +18,7 @@ from collections import Counter, defaultdict
 from decimal import Decimal
 from pathlib import Path
 
+from judged import Judge
 from rooflens_cli import analyze, arguments, kineto_folder
 
 LAYER = re.compile(r"nn\.Module: \w*(?:Layer|Block)_(\d+)$")
@@ -134,28 +135,20 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT")
     args = parser.parse_args()
     folder = kineto_folder(args.corpus)
-    wrong = checked = 0
-
-    def tell(name, problems):
-        nonlocal wrong, checked
-        checked += 1
-        wrong += bool(problems)
-        print(f"{'WRONG' if problems else 'ok   '} {name}", *problems, sep="\n  " if problems else "")
-
+    judge = Judge("check_layers")
     for name in [name for name in EAGER if args.only in name]:
         document, trace = events(folder / name)
         truth = of_modules(trace)
         with tempfile.TemporaryDirectory() as scratch:
-            tell(name, compare(args.rooflens, without_modules(document, scratch), truth))
+            judge.check(name, compare(args.rooflens, without_modules(document, scratch), truth))
     for name in [name for name in REPLAYS if args.only in name]:
         inference = folder / "tracelens/inference" / name
         path = next(inference.glob("*.json.gz"))
         _, replay = events(path)
         _, capture = events(next((inference / "capture_traces").glob("*.json.gz")))
         truth = of_capture(replay, capture)
-        tell(name, compare(args.rooflens, path, truth, None if truth else attentions(replay)))
-    print(f"{checked} traces, {wrong} wrong")
-    return bool(wrong)
+        judge.check(name, compare(args.rooflens, path, truth, None if truth else attentions(replay)))
+    return judge.finish()
 
 
 if __name__ == "__main__":

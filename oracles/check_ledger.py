@@ -14,12 +14,12 @@ from functools import partial
 from pathlib import Path
 
 import kineto_truth as truth
+from judged import Judge
 from rooflens_cli import analyze, arguments, kineto_folder
 from trace_file import chosen_traces
 
 UNCLASSIFIED = 0.05
 NOT_GPU = "mtia"  # its jobs have no names that tell what they do
-SHOWN = 12
 
 IDLE = {"launch_bound", "cpu_bound", "sync", "dependency", "dispatch", "unknown"}
 # The end of a path, what is known of the trace, the share.
@@ -103,21 +103,12 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="traces whose path contains it")
     args = parser.parse_args()
     corpus = [path for path in chosen_traces(kineto_folder(args.corpus)) if args.only in str(path)]
-    failed = compared = 0
+    judge = Judge("check_ledger")
     with ProcessPoolExecutor() as pool:
         for path, found, wrong in pool.map(partial(check, args.rooflens), corpus):
-            compared += bool(found)
-            failed += report(path, found, wrong)
-    print(f"ledger: {compared} traces; {failed} wrong")
-    return 1 if failed else 0
-
-
-def report(label, found, wrong) -> bool:
-    if wrong or found:
-        print(f"{'WRONG' if wrong else 'ok   '} {label} {found}")
-    for line in wrong[:SHOWN]:
-        print(f"      {line}")
-    return bool(wrong)
+            if found:
+                judge.check(path, wrong, found)
+    return judge.finish()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 pages that ncu prints in units of its choice, read back, against the file; and the counters of
 `rooflens kernels analyze`, against the same pages and against CSV files of ncu.
 
-    python3 check_ncu.py --view BIN --ncu NCU [--rooflens BIN] [--corpus DIR]
+    python3 check_ncu.py --view BIN --ncu NCU --rooflens BIN [--corpus DIR]
 
 The first BIN is the example `ncu_view` of rooflens-ingest, NCU is Nsight Compute 2024.2 or later.
 """
@@ -17,6 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from judged import Judge
 from rooflens_cli import arguments, existing, run
 
 # Columns that ncu makes itself: not metrics of the file.
@@ -192,13 +193,14 @@ def printed_counters(args, folder: Path) -> tuple[int, list[str]]:
 
 
 def main() -> int:
-    parser = arguments(__doc__.split("\n")[0], binary_required=False)
+    parser = arguments(__doc__.split("\n")[0])
     parser.add_argument("--view", type=existing, required=True, metavar="BIN")
     parser.add_argument("--ncu", type=existing, required=True, metavar="NCU")
     args = parser.parse_args()
     files = sorted((args.corpus / "ncu").glob("*.ncu-rep"))
-    compared = wrong = 0
+    judge = Judge("check_ncu")
     for file in files:
+        compared = 0
         text = subprocess.run([args.view, file], capture_output=True, text=True, check=True).stdout
         launches = [json.loads(line) for line in text.splitlines()]
         head, units, rows = exported(args.ncu, file)
@@ -217,26 +219,14 @@ def main() -> int:
                 compared += told is not None
                 if told is not None and told != unit:
                     differ.append(f"launch {number}: {name} in {told}, ncu {unit}")
-        more = [printed(args, file, launches)]
-        if args.rooflens:
-            more.append(counters(args, file, head, rows))
-        for again, differ_again in more:
+        for again, differ_again in (printed(args, file, launches), counters(args, file, head, rows)):
             compared += again
             differ += differ_again
-        wrong += len(differ)
-        print(f"{'differs' if differ else 'exact':8}{file.name}  ({len(launches)} launches)", flush=True)
-        for line in differ[:12]:
-            print(f"        {line}")
-    folders = sorted(args.corpus.glob("llm-perf-opt/reports/*/ncu*")) if args.rooflens else []
-    for folder in folders:
-        again, differ = printed_counters(args, folder)
-        compared += again
-        wrong += len(differ)
-        print(f"{'differs' if differ else 'exact':8}{folder.name}  (CSV)", flush=True)
-        for line in differ[:12]:
-            print(f"        {line}")
-    print(f"check_ncu: {compared} values of {len(files)} files, {wrong} mismatches")
-    return 0 if compared and not wrong else 1
+        judge.check(file.name, differ, f"{len(launches)} launches, {compared} values")
+    for folder in sorted(args.corpus.glob("llm-perf-opt/reports/*/ncu*")):
+        compared, differ = printed_counters(args, folder)
+        judge.check(f"{folder.name}, CSV", differ, f"{compared} values")
+    return judge.finish()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from judged import Judge
 from rooflens_cli import analyze, arguments, existing
 
 # Column of nsys, field of Rooflens, digits that nsys prints.
@@ -196,7 +197,7 @@ def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
     parser.add_argument("--nsys", type=existing, required=True, metavar="NSYS")
     args = parser.parse_args()
-    compared = wrong = twice = 0
+    judge = Judge("check_nsys")
     files = sorted((args.corpus / "nsys").glob("*.sqlite"))
     for file in files:
         for read, columns in ((kernels, COLUMNS), (ranges, RANGE_COLUMNS)):
@@ -205,7 +206,6 @@ def main() -> int:
             differ += [f"only Rooflens has {key}" for key in rows.keys() - theirs.keys()]
             excused = 0
             for key in theirs.keys() & rows.keys():
-                compared += len(columns)
                 off = [
                     f"{key}: {field} {rows[key][field]}, nsys {theirs[key][column]}"
                     for column, field, digits in columns
@@ -215,32 +215,17 @@ def main() -> int:
                     excused += 1
                 else:
                     differ += off
-            wrong += len(differ)
-            twice += excused
-            verdict = "differs" if differ else "exact"
-            proved = f", {excused} counted twice by nsys" if excused else ""
-            print(f"{verdict:8}{file.name}  ({len(rows)} {read.__name__}{proved})", flush=True)
-            for line in differ[:8]:
-                print(f"        {line[:300]}")
+            judge.check(f"{file.name}: {read.__name__}", differ, f"{len(rows)} rows, {excused} counted twice by nsys")
         theirs, ours = printed(args.nsys, file).splitlines(), summary(args, file).splitlines()
         off = [f"{a!r}, nsys {b!r}" for a, b in zip(ours, theirs) if a != b] + ["lines"] * (len(ours) != len(theirs))
-        compared += len(theirs)
-        wrong += len(off)
-        print(f"{'differs' if off else 'exact':8}{file.name}  ({len(ours)} lines of cuda_gpu_kern_sum as CSV)", flush=True)
-        for line in off[:8]:
-            print(f"        {line[:300]}")
+        judge.check(f"{file.name}: cuda_gpu_kern_sum as CSV", off, f"{len(ours)} lines")
     reports = {file.name: exported(args, file) for file in sorted((args.corpus / "nsys").glob("*.nsys-rep"))}
     for file in sorted((args.corpus / "nsys").glob("*.nsys-rep")):
         reports |= folders(args, file)
     for name, verdict in reports.items():
-        print(f"{verdict:8}{name}")
-    wrong += sum(verdict not in ("exact", "refused") for verdict in reports.values())
-    wrong += "exact" not in reports.values()
-    print(
-        f"check_nsys: {compared} values of {len(files)} files, {wrong} mismatches, "
-        f"{twice} rows in which nsys counts kernels twice (the file itself says so)"
-    )
-    return 0 if compared and not wrong else 1
+        judge.check(name, [] if verdict in ("exact", "refused") else [verdict], verdict)
+    judge.check("a report is read", [] if "exact" in reports.values() else ["none is exact"])
+    return judge.finish()
 
 
 if __name__ == "__main__":

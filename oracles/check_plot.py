@@ -15,10 +15,8 @@ from pathlib import Path
 
 import rooflens_cli
 import vl_convert
+from chromium import Browser, evaluate
 from mock_server import MockServer
-
-sys.path.insert(0, str(rooflens_cli.REPOSITORY / ".ci"))
-from page import Browser  # noqa: E402
 
 SIZES = {"page": (1600, None), "slide": (1920, 1080), "column": (2100, None), "columns": (4200, None)}
 # A chart that is drawn has more than axes.
@@ -64,10 +62,7 @@ class Checker:
         self.wrong, self.seen = [], 0
 
     def run(self, *words) -> bytes:
-        outcome = rooflens_cli.run(self.options.rooflens, *words)
-        if outcome.code:
-            raise RuntimeError(f"{words}: exit {outcome.code}: {outcome.stderr}")
-        return outcome.stdout
+        return rooflens_cli.must(self.options.rooflens, *words).stdout
 
     def load_test(self) -> Path:
         out = self.folder / "load"
@@ -114,8 +109,7 @@ class Checker:
         seen = self.browser.open(address, 1000, 800, "light")
         asked = [url for url in seen["asked"] if url != address and not url.startswith("data:")]
         self.wrong += [f"{name}: {said}" for said in seen["complaints"] + asked]
-        answer = self.browser.call("Runtime.evaluate", expression=DRAWN, awaitPromise=True)
-        if (count := answer["result"]["value"]) < LEAST_MARKS:
+        if (count := evaluate(self.browser, DRAWN)) < LEAST_MARKS:
             self.wrong.append(f"{name}: a page with {count} marks")
 
     def check(self, words: list, name: str):

@@ -15,7 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rooflens_cli import REPOSITORY, existing
+from judged import Judge
+from rooflens_cli import existing
 
 PYTEST = ["pytest", "_pytest", "pluggy", "iniconfig", "pygments", "py.py"]
 CALLS = 300
@@ -39,33 +40,6 @@ print(json.dumps({
     "rows": len(p.analysis.tables["ops"]), "overhead": vars(p.overhead), "inside": p.overhead.inside_s,
     "trace": p.trace.is_file(), "report": p.report.is_file(), "again": len(rooflens.Run("out").tables["ops"]),
 }))
-"""
-STEPS = """
-import torch, rooflens
-with rooflens.profile("steps", steps=True) as p:
-    for _ in range(5):
-        torch.ones(64, 64) @ torch.ones(64, 64)
-        p.step()
-print(sum(row["count"] for row in p.analysis.document["phases"] if row["name"].startswith("ProfilerStep")))
-"""
-FAILS = """
-import pathlib, torch, rooflens
-try:
-    with rooflens.profile("failed") as p:
-        torch.ones(2) + 1
-        raise ValueError("mine")
-except ValueError as error:
-    print(error, pathlib.Path("failed").exists())
-with rooflens.profile("failed") as p:
-    torch.ones(2) + 1
-print(bool(p.verdict))
-pathlib.Path("taken").mkdir()
-pathlib.Path("taken/mine.txt").write_text("mine")
-try:
-    with rooflens.profile("taken"):
-        print("the block ran")
-except rooflens.Error as error:
-    print("refused", bool(error.hint), sorted(path.name for path in pathlib.Path("taken").iterdir()))
 """
 TESTS = """
 import pytest, torch
@@ -95,13 +69,6 @@ def test_own_error(rooflens_budget):
         with rooflens_budget(operators=1):
             raise KeyError("mine")
 """
-# What a trace of CUDA counts against a budget: by hand, from its events.
-COUNTED = """
-import json, sys, rooflens
-from rooflens.pytest_plugin import exceeded, spent
-analysis = rooflens.analyze(sys.argv[1])
-print(json.dumps({"spent": spent(analysis), "lines": exceeded({"launches": 1.0, "copies": 1000.0}, analysis)}))
-"""
 
 
 class Here:
@@ -112,8 +79,8 @@ class Here:
         path = {"PYTHONPATH": str(package), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
         self.environment = {**path, **{key: os.environ[key] for key in ("OMP_NUM_THREADS",) if key in os.environ}}
 
-    def python(self, code: str, *words: object) -> str:
-        argv = [sys.executable, "-c", code, *map(str, words)]
+    def python(self, code: str) -> str:
+        argv = [sys.executable, "-c", code]
         done = subprocess.run(argv, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300)
         if done.returncode:
             raise SystemExit(f"exit code {done.returncode}: {done.stderr[-2000:]}")
@@ -140,18 +107,6 @@ def script(here: Here):
         yield f"the overhead is not whole: {overhead}"
 
 
-def steps(here: Here):
-    # torch.profiler begins a step at every call, so also one behind the last.
-    if (count := here.python(STEPS).strip()) != "6":
-        yield f"{count} steps, not 5 and the one behind them"
-
-
-def failing(here: Here):
-    said = here.python(FAILS).splitlines()
-    if said != ["mine False", "True", "refused True ['mine.txt']"]:
-        yield f"it says {said}"
-
-
 def fixture(here: Here):
     (here.folder / "test_budget.py").write_text(TESTS)
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_budget.py"]
@@ -162,20 +117,6 @@ def fixture(here: Here):
     for line in (over, r"cannot be checked\n  launches: no device was recorded\n"):
         if not re.search(line, done.stdout):
             yield f"it does not say {line!r}"
-
-
-def counted(here: Here):
-    trace = REPOSITORY / "fixtures/kineto/decode.json"
-    told = json.loads(here.python(COUNTED, trace))
-    events = json.loads(trace.read_text())["traceEvents"]
-    copies = sum(event.get("cat") == "gpu_memcpy" for event in events)
-    if told["spent"]["copies"] != copies:
-        yield f"{told['spent']['copies']} copies, the trace has {copies}"
-    launches = sum("Launch" in event["name"] for event in events if event.get("cat") == "cuda_runtime")
-    if told["spent"]["launches"] != launches:
-        yield f"{told['spent']['launches']} launches, the trace has {launches}"
-    if len(told["lines"]) != 1 or not told["lines"][0].startswith("launches: "):
-        yield f"it says {told['lines']}"
 
 
 def main() -> int:
@@ -193,17 +134,10 @@ def main() -> int:
         for name in PYTEST:
             (package / name).symlink_to(lent / name)
         here = Here(folder, package)
-        cases = {"a user's script": script, "steps": steps, "blocks that fail": failing, "budgets in pytest": fixture,
-                 "launches and copies of CUDA": counted}  # fmt: skip
-        failed = 0
-        for name, case in cases.items():
-            wrong = list(case(here))
-            failed += bool(wrong)
-            print(f"{'differs' if wrong else 'exact':8}{name}", flush=True)
-            for line in wrong[:12]:
-                print(f"        {line}")
-    print(f"check_profile: {len(cases) - failed} of {len(cases)} as they must be")
-    return 1 if failed else 0
+        judge = Judge("check_profile")
+        judge.check("a user's script", script(here))
+        judge.check("budgets in pytest", fixture(here))
+    return judge.finish()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 from judged import Judge
 from python_errors import check_errors
 from python_tables import ledger, mapping, report_tables, same_files, same_tables, shared
-from rooflens_cli import REPOSITORY, run
+from rooflens_cli import REPOSITORY, must, run
 from wheel_install import install, wheel_arguments
 
 KINETO = REPOSITORY / "fixtures/kineto"
@@ -38,10 +38,7 @@ COSTS = [
 
 
 def printed(binary, *words) -> dict:
-    done = run(binary, *words, "--format", "json")
-    if done.code != 0:
-        raise RuntimeError(f"{words}: exit code {done.code}: {done.stderr}")
-    return done.report()
+    return must(binary, *words, "--format", "json").report()
 
 
 def different(found, want, at=""):
@@ -116,8 +113,7 @@ def main() -> int:
         sys.path.insert(0, str(install(args.wheel, scratch / "installed")))
         import rooflens
 
-        made = run(args.rooflens, "self-test", "--write-example", scratch / "example")
-        assert made.code == 0, made.stderr
+        must(args.rooflens, "self-test", "--write-example", scratch / "example")
         check_traces(judge, rooflens, args, scratch)
         check_answers(judge, rooflens, args, scratch)
         check_errors(judge, rooflens, args, scratch)

@@ -19,10 +19,11 @@ import tempfile
 import time
 from pathlib import Path
 
-import check_metrics
+import run_metrics
 import kineto_truth as truth
 from documents import coverage
 from documents.validate import Documents
+from judged import Judge
 from rooflens_cli import REPOSITORY, arguments, existing
 
 NEW_TOKENS = 12
@@ -95,7 +96,7 @@ def check_files(folder: Path):
     metrics = json.loads((folder / "report/metrics.json").read_text())
     if metrics["status"] != "complete":
         yield f"the run is {metrics['status']}"
-    yield from check_metrics.check(folder)
+    yield from run_metrics.problems(folder)
 
 
 def rows(folder: Path, name: str) -> list[dict]:
@@ -299,7 +300,7 @@ def check_timeline(binary: Path, folder: Path, nsys: Path, small: list[str]):
     yield from wrong
     if wrong:
         return
-    yield from check_metrics.check(where)
+    yield from run_metrics.problems(where)
     metrics = json.loads((where / "report/metrics.json").read_text())
     names = {row["name"] for row in metrics["analysis"]["phases"]}
     interpreter = json.loads((where / "report/env.json").read_text())["interpreter"]
@@ -395,7 +396,8 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="TEXT", help="runs whose name contains TEXT; repeatable")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="make the project there, and keep it")
     args = parser.parse_args()
-    passed = taken = 0
+    DOCUMENTS.binary = args.rooflens
+    judge = Judge("check_run")
     # Helper processes of an engine may still write when the engine has ended.
     kept = args.keep and contextlib.nullcontext(args.keep)
     scratch = kept or tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -404,18 +406,10 @@ def main() -> int:
         for name, case in cases(args.rooflens, made, args.nsys):
             if args.only and not any(text in name for text in args.only):
                 continue
-            taken += 1
-            wrong = case()
-            passed += not wrong
-            print(f"{'differs' if wrong else 'exact':8}{name}", flush=True)
-            for line in wrong[:12]:
-                print(f"        {line}")
-    unseen = [] if args.only else coverage.uncovered(coverage.CHECK_RUN, DOCUMENTS.seen)
-    for line in unseen:
-        print(line)
-    documents = f"{DOCUMENTS.seen.total()} documents as their schemas say"
-    print(f"check_run: {passed} of {taken} runs as they must be, {documents}")
-    return 0 if taken and passed == taken and not unseen else 1
+            judge.check(name, case())
+    unseen = [] if args.only else coverage.uncovered(coverage.CHECK_RUN, DOCUMENTS)
+    judge.check("documents follow their schemas", unseen, f"{DOCUMENTS.seen.total()} documents")
+    return judge.finish()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """`rooflens serve` under many readers, in a real browser, and under attack.
 
-    python3 check_serve.py --rooflens BIN --xtask XTASK [--query-path DIR] [--seconds 20] [--runs 1000] [--times]
-    [--axe FILE] [--pictures DIR]
+    python3 check_serve.py --rooflens BIN --xtask XTASK [--query-path DIR] [--seconds 20] [--runs 1000] [--times] [--axe FILE]
 
 A store of made runs is read by 50 readers at once; a folder of runs with hostile names is opened in Chromium (the Browser
 of .ci/page.py); a run is made while somebody looks on; SQL that writes, reads files or never ends is refused or ended
@@ -18,8 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from chromium import Browser
 from judged import Judge
-from rooflens_cli import REPOSITORY, arguments, existing, run
+from rooflens_cli import REPOSITORY, arguments, existing, must
 from served import browser, live, load, queries
 from served.site import Site
 
@@ -39,9 +39,7 @@ def made_runs(binary: Path, folder: Path) -> None:
     trace = folder.parent / "hostile.json"
     trace.write_text(text.replace("nvjet_tst_64x8_64x16_4x1_v_bz_TNN", kernel))
     for source, name in [(trace, HOSTILE.replace("/", "_")), (REPOSITORY / "fixtures/kineto/decode.json", "plain")]:
-        done = run(binary, "analyze", source, "-o", folder / name, "--quiet", "--format", "json")
-        if done.code:
-            raise RuntimeError(done.stderr)
+        must(binary, "analyze", source, "-o", folder / name, "--quiet")
     for number in range(20):
         shutil.copytree(folder / "plain", folder / f"copy-{number:02}")
 
@@ -137,7 +135,7 @@ def in_browser(judge: Judge, args, site: Site, folder: Path) -> None:
 
 def with_chromium(look) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        chromium = browser.chromium()(Path(profile))
+        chromium = Browser(Path(profile))
         try:
             look(chromium)
         finally:
@@ -147,7 +145,7 @@ def with_chromium(look) -> None:
 def open_all(judge: Judge, args, chromium, site: Site, pages: list[str]) -> None:
     for path in pages:
         # A page that is not there is told by its status, which the browser reports.
-        wrong = (w for w in browser.looked_at(chromium, site, path, args.pictures, args.axe) if "404" not in w)
+        wrong = (w for w in browser.looked_at(chromium, site, path, args.axe) if "404" not in w)
         judge.check(f"in Chromium: {path[:40]}", wrong)
 
 
@@ -172,28 +170,19 @@ def logged_in(judge: Judge, args, chromium, folder: Path) -> None:
 
 def main() -> int:
     parser = arguments("rooflens serve under many readers, in a browser, and under attack.")
-    parser.add_argument("--xtask", type=existing, metavar="XTASK", help="makes the store, where --store names none")
+    parser.add_argument("--xtask", type=existing, required=True, metavar="XTASK", help="makes the store")
     parser.add_argument("--query-path", type=existing, metavar="DIR", help="folder of rooflens-query")
     parser.add_argument("--seconds", type=float, default=20, metavar="N")
     parser.add_argument("--runs", type=int, default=1000, metavar="N")
-    parser.add_argument("--store", type=existing, metavar="DIR", help="a store of --runs runs that was made before")
     parser.add_argument("--times", action="store_true", help="judge times; wants a quiet machine")
     parser.add_argument("--axe", type=existing, metavar="FILE", help="axe.min.js: judge accessibility")
-    parser.add_argument("--pictures", type=Path, metavar="DIR", help="screenshots of every page")
     args = parser.parse_args()
-    if not (args.xtask or args.store):
-        parser.error("--xtask is needed to make a store")
-    if args.pictures:
-        args.pictures.mkdir(parents=True, exist_ok=True)
     judge = Judge("serve")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         store, runs = folder / "store", folder / "runs"
         runs.mkdir()
-        if args.store:
-            store = args.store
-        else:
-            make_store(args, store, folder / "truth.json")
+        make_store(args, store, folder / "truth.json")
         made_runs(args.rooflens, runs)
         readers(judge, args, store)
         attacked(judge, args, store, folder)

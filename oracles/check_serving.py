@@ -142,6 +142,7 @@ def main() -> int:
     parser.add_argument("--llamacpp", required=True)
     parser.add_argument("--only", choices=["vllm", "llamacpp"])
     args = parser.parse_args()
+    DOCUMENTS.binary = args.rooflens.resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         bench = Bench(args.rooflens.resolve(), folder)
@@ -154,7 +155,7 @@ def main() -> int:
             vllm_cpu.make_model(model)
             check_vllm(bench, model, folder)
             print("vLLM: ok")
-    problems = DOCUMENTS.wrong + ([] if args.only else uncovered(CHECK_SERVING, DOCUMENTS.seen))
+    problems = DOCUMENTS.wrong + ([] if args.only else uncovered(CHECK_SERVING, DOCUMENTS))
     for problem in problems:
         print(problem)
     return 1 if problems else 0

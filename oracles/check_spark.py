@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
 """`rooflens-query-spark` on a real Spark cluster against DuckDB over the same files, and what happens when parts die.
 
-    VENV/bin/python check_spark.py --engine BIN --spark-cluster TOOL --venv DIR [--store DIR] [--tables FILE] [SQL ...]
+    VENV/bin/python check_spark.py --engine BIN --spark-cluster TOOL --venv DIR --rooflens BIN --xtask BIN
 
-With --rooflens and --xtask every named query is asked twice of a fleet that was made, here and on the cluster: the same
-rows. Every query below must give DuckDB's rows. Then, while a join of more than ten seconds runs, a worker and its executor
-are killed at random moments: the answer must be right, or the error clean and a second try right; nothing may take
-longer than --limit. The Connect server killed, and no server at all: a clean error within ten seconds.
-
-SQL files are in Spark's dialect; NAME.duckdb.sql beside NAME.sql is the same query for DuckDB. Without a store one
-is made, without SQL files the queries below are asked. For the night: about eight minutes on two quiet cores.
+Every named query is asked twice of a fleet that was made, here and on the cluster: the same rows. Every query below must
+give DuckDB's rows. Then, while a join of more than ten seconds runs, a worker and its executor are killed at random
+moments: the answer must be right, or the error clean and a second try right; nothing may take longer than --limit. The
+Connect server killed, and no server at all: a clean error within ten seconds. About eight minutes on two quiet cores.
 """
 
 import argparse
@@ -25,6 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
 import engines
 import spark_store
+from judged import Judge
 from rooflens_cli import existing
 from spark_answer import Question, difference, expected, tables_of
 from spark_cluster import Cluster
@@ -62,26 +60,22 @@ class Checker:
 
     def __init__(self, options, cluster: Cluster, store: Path, tables: dict):
         self.options, self.cluster, self.store, self.tables = options, cluster, store, tables
-        self.wrong: list[str] = []
-        self.checked = 0
+        self.judged = Judge("check_spark")
 
     def ask(self, sql: str, url: str | None = None) -> Question:
         return Question(self.options.engine, url or self.cluster.url, self.store, self.tables, sql)
 
     def judge(self, name: str, fault: str, words: str):
-        self.checked += 1
-        print(f"{name}: {words}{' WRONG: ' + fault if fault else ''}", flush=True)
-        if fault:
-            self.wrong.append(f"{name}: {fault}")
+        self.judged.check(name, [fault] if fault else [], words)
 
-    def query(self, name: str, sql: str, reference: str) -> float:
+    def query(self, name: str, sql: str) -> float:
         """One query against DuckDB; its seconds."""
         outcome = self.ask(sql).outcome(self.options.limit)
         if outcome is None:
             self.judge(name, "it hangs", f"no end in {self.options.limit} s")
             return self.options.limit
         fault = outcome.fault() or (outcome.event["message"] if outcome.code else "")
-        fault = fault or difference(outcome, *expected(self.tables, reference))
+        fault = fault or difference(outcome, *expected(self.tables, sql))
         self.judge(name, fault, f"{outcome.seconds:.1f} s, {len(outcome.rows)} rows")
         return outcome.seconds
 
@@ -133,9 +127,9 @@ class Checker:
                 self.judge(name, difference(outcome, *answer), f"right after {outcome.seconds:.1f} s")
             else:
                 self.judge(name, "", f"error after {outcome.seconds:.1f} s: {outcome.event['message'][:120]}")
-                self.query("  the second try", sql, sql)
+                self.query("  the second try", sql)
             if not self.cluster.wait_for_executors(len(self.cluster.workers())):
-                self.wrong.append(f"{name}: the cluster does not recover, so that further kills say nothing")
+                self.judge(name, "the cluster does not recover, so that further kills say nothing", "")
                 break
         print(f"{kept} of {self.options.kills} queries gave the right answer although a worker was killed")
 
@@ -169,66 +163,42 @@ class Checker:
         self.judge("no server", fault, f"{outcome.seconds:.1f} s" if outcome else "")
 
 
-def queries(files: list[Path]) -> dict[str, tuple[str, str]]:
-    """SQL for Spark and for DuckDB by name."""
-    if not files:
-        return {name: (sql, sql) for name, sql in QUERIES.items()}
-    found = {}
-    for file in files:
-        twin = file.with_suffix(".duckdb.sql")
-        sql = file.read_text(encoding="utf-8")
-        found[file.stem] = (sql, twin.read_text(encoding="utf-8") if twin.exists() else sql)
-    return found
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", type=existing, required=True, metavar="BIN", help="rooflens-query-spark")
     parser.add_argument("--spark-cluster", type=existing, required=True, metavar="TOOL")
     parser.add_argument("--venv", type=Path, required=True, metavar="DIR", help="of PySpark; made where missing")
-    parser.add_argument("--rooflens", type=existing, metavar="BIN", help="ask named queries of it, too")
-    parser.add_argument("--xtask", type=existing, metavar="BIN", help="makes the fleet that they are asked of")
-    parser.add_argument("--store", type=existing, metavar="DIR", help="default: one is made")
-    parser.add_argument("--tables", type=existing, metavar="FILE", help="JSON, as in a request; default: all files")
-    parser.add_argument("--join", type=existing, metavar="FILE", help="SQL that takes over ten seconds")
+    parser.add_argument("--rooflens", type=existing, required=True, metavar="BIN", help="asked the named queries, too")
+    parser.add_argument("--xtask", type=existing, required=True, metavar="BIN", help="makes the fleet for them")
     parser.add_argument("--rows", type=int, default=70_000, help="per run of the store that is made")
     parser.add_argument("--kills", type=int, default=10, metavar="N")
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--limit", type=float, default=120, metavar="SECONDS")
     parser.add_argument("--port", type=int, default=15002)
-    parser.add_argument("sql", nargs="*", type=existing)
     options = parser.parse_args()
-    if bool(options.rooflens) != bool(options.xtask):
-        parser.error("give both --rooflens and --xtask")
     with tempfile.TemporaryDirectory() as folder:
-        store = options.store or Path(folder) / "store"
-        if options.store is None:
-            spark_store.make(store, ["acme", "blue"], days=5, runs=3, rows=options.rows)
-        tables = json.loads(options.tables.read_text()) if options.tables else tables_of(store)
+        store = Path(folder) / "store"
+        spark_store.make(store, ["acme", "blue"], days=5, runs=3, rows=options.rows)
+        tables = tables_of(store)
         cluster = Cluster(options.spark_cluster, options.venv.resolve(), Path(folder) / "cluster", options.port)
         checker = Checker(options, cluster, store, tables)
         try:
             print(f"cluster: {cluster.start():.1f} s", flush=True)
-            if options.rooflens:
-                checker.named(Path(folder))
-            for name, (sql, reference) in queries(options.sql).items():
-                checker.query(name, sql, reference)
-            join = options.join.read_text(encoding="utf-8") if options.join else JOIN
+            checker.named(Path(folder))
+            for name, sql in QUERIES.items():
+                checker.query(name, sql)
             # The first run is slower than those after it.
-            checker.query("long join, cold", join, join)
-            seconds = checker.query("long join", join, join)
+            checker.query("long join, cold", JOIN)
+            seconds = checker.query("long join", JOIN)
             if seconds <= 10:
-                checker.wrong.append(f"the long join takes {seconds:.1f} s, too short to kill something: raise --rows")
+                checker.judge("long join", "too short to kill something: raise --rows", f"{seconds:.1f} s")
             if options.kills:
-                checker.workers_killed(join, seconds, expected(tables, join))
-            checker.server_killed(join, seconds)
+                checker.workers_killed(JOIN, seconds, expected(tables, JOIN))
+            checker.server_killed(JOIN, seconds)
             checker.no_server()
         finally:
             cluster.stop()
-    for words in checker.wrong:
-        print(words)
-    print(f"{checker.checked} checks, {len(checker.wrong)} wrong")
-    return 1 if checker.wrong or not checker.checked else 0
+    return checker.judged.finish()
 
 
 if __name__ == "__main__":

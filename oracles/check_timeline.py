@@ -1,6 +1,6 @@
 """The timeline of the page, in a real browser: rows lead to the right nanosecond and back, and it is quick.
 
-    python3 oracles/check_timeline.py --rooflens target/release/rooflens [--large TRACE] [--pictures DIR]
+    python3 oracles/check_timeline.py --rooflens target/release/rooflens [--large TRACE]
 
 Rows of kernels are clicked with a mouse, and what the timeline then shows is held against the trace's own JSON; a
 planted slow layer is found by clicks alone. `--large` judges times: loading, frames while moving, filtering.
@@ -14,14 +14,12 @@ import tempfile
 import time
 from pathlib import Path
 
-import accessibility
+import chromium
 import kineto_truth
 import slow_layer
+from chromium import Browser, complaints
 from judged import Judge
-from rooflens_cli import REPOSITORY, arguments, existing, run
-
-sys.path.insert(0, str(REPOSITORY / ".ci"))
-from page import Browser, complaints  # noqa: E402
+from rooflens_cli import arguments, existing, must
 
 DATA_LIMIT = 2_000_000
 ROWS = 10
@@ -65,10 +63,7 @@ class Page:
         browser.call("Emulation.setEmulatedMedia", features=still)
 
     def value(self, expression: str):
-        answer = self.browser.call("Runtime.evaluate", expression=expression, awaitPromise=True)
-        if "exceptionDetails" in answer:
-            raise RuntimeError(answer["exceptionDetails"])
-        return answer["result"].get("value")
+        return chromium.evaluate(self.browser, expression)
 
     def json(self, expression: str):
         return json.loads(self.value(expression))
@@ -88,9 +83,7 @@ class Page:
 
 
 def analyzed(binary, trace: Path, folder: Path, *options) -> Path:
-    done = run(binary, "analyze", trace, "-o", folder, "--quiet", *options)
-    if done.code:
-        raise RuntimeError(f"{trace.name}: {done.stderr}")
+    must(binary, "analyze", trace, "-o", folder, "--quiet", *options)
     return folder / "report" / "index.html"
 
 
@@ -181,7 +174,7 @@ def sums_of_steps(run_folder: Path) -> list[str]:
     return wrong
 
 
-def quick(binary, browser: Browser, trace: Path, folder: Path, pictures: Path | None) -> list[str]:
+def quick(binary, browser: Browser, trace: Path, folder: Path) -> list[str]:
     path = analyzed(binary, trace, folder / "large")
     page = Page(browser, path)
     moved = page.json(FRAMES)
@@ -190,9 +183,6 @@ def quick(binary, browser: Browser, trace: Path, folder: Path, pictures: Path | 
     size, data = path.stat().st_size, data_bytes(path)
     print(f"     {trace.name}: page {size / 1e6:.2f} MB, data {data / 1e6:.2f} MB, loaded in {page.load_s:.2f} s, "
           f"{rate:.0f} frames/s, filter {filtered:.1f} ms")  # fmt: skip
-    if pictures:
-        pictures.mkdir(parents=True, exist_ok=True)
-        (pictures / "large.png").write_bytes(browser.picture())
     wrong = [f"{data:,} bytes of data"] if data > DATA_LIMIT else []
     wrong += [f"loads in {page.load_s:.2f} s"] if page.load_s > 2 else []
     wrong += [f"{rate:.0f} frames/s"] if rate < 30 else []
@@ -206,7 +196,7 @@ def accessible(binary, browser: Browser, trace: Path, folder: Path, axe: Path) -
     wrong = []
     for width, scheme in ((1400, "light"), (1400, "dark"), (380, "light")):
         seen = browser.open(path.as_uri(), width, 1000, scheme)
-        wrong += [f"{width} {scheme}: {line}" for line in accessibility.serious(browser, axe)]
+        wrong += [f"{width} {scheme}: {line}" for line in chromium.serious(browser, axe)]
         wrong += [f"{width}: wider than the window by {seen['over']} pixels"] if seen["over"] > 0 else []
     printed = browser.call("Page.printToPDF", printBackground=True)["data"]
     if len(printed) < 20_000:
@@ -218,7 +208,6 @@ def main() -> int:
     parser = arguments(__doc__.split("\n")[0])
     parser.add_argument("--large", type=existing, metavar="TRACE", help="judge times on this trace")
     parser.add_argument("--axe", type=existing, metavar="FILE", help="axe.min.js: judge accessibility")
-    parser.add_argument("--pictures", type=Path, metavar="DIR")
     parser.add_argument("--seed", type=int, default=18)
     options = parser.parse_args()
     draw = random.Random(options.seed)
@@ -242,7 +231,7 @@ def main() -> int:
                 found = accessible(options.rooflens, browser, folder / "slow.json", folder, options.axe)
                 judge.check("pages are accessible", found)
             if options.large:
-                judge.check("a large trace is quick", quick(options.rooflens, browser, options.large, folder, options.pictures))
+                judge.check("a large trace is quick", quick(options.rooflens, browser, options.large, folder))
         finally:
             browser.close()
     return judge.finish()

@@ -2,7 +2,6 @@
 """Change points of `rooflens trend` beside those of Apache Otava: the same, on Otava's own samples and on random series."""
 
 import argparse
-import csv
 import json
 import random
 import subprocess
@@ -33,17 +32,6 @@ def random_series(draw):
     return series
 
 
-def columns(path):
-    """The numeric columns of a CSV file of Otava's."""
-    with open(path, newline="") as file:
-        rows = list(csv.DictReader(file))
-    for name in rows[0]:
-        try:
-            yield name, [float(row[name]) for row in rows]
-        except (TypeError, ValueError):
-            continue
-
-
 def ours(rooflens, folder, series, window, max_p, min_change):
     path = Path(folder) / "series.csv"
     path.write_text("value\n" + "\n".join(map(repr, series)) + "\n")
@@ -56,14 +44,11 @@ def ours(rooflens, folder, series, window, max_p, min_change):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rooflens", required=True)
-    parser.add_argument("--samples", type=Path, nargs="*", default=[], help="CSV files of Otava's source archive")
     parser.add_argument("--random", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     draw = random.Random(options.seed)
     cases = [(f"sample {i}", series, 50, 0.001, 0.0) for i, series in enumerate(SAMPLES)]
-    for path in options.samples:
-        cases += [(f"{path.name}: {name}", series, 50, 0.001, 0.0) for name, series in columns(path)]
     for i in range(options.random):
         # A change is given in percent, so by a number that a hundredth of is exact again.
         cases.append((f"random {i}", random_series(draw), draw.choice([10, 30, 50]), draw.choice([0.0001, 0.001, 0.01]), draw.choice([0.0, 0.03125])))

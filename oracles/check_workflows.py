@@ -5,14 +5,13 @@
 
 The schemas are those that check-jsonschema brings along; no network is needed. Besides: every action is pinned to a
 commit, release.yml publishes exactly the crates that `rooflens` consists of, each after its dependencies, and the
-Dockerfile uses the rust-version of Cargo.toml. `--dry-run` also reads every script: bash accepts it, and those of
-ci.yml, which must work in any checkout, name known programs and paths that exist; then every job is rehearsed in a copy
-of the repository, with stand-ins for what builds, downloads and publishes (workflow_rehearsal.py). Nothing is built.
+Dockerfile uses the rust-version of Cargo.toml. With `--dry-run` bash also parses every script, and every job is
+rehearsed in a copy of the repository, with stand-ins for what builds, downloads and publishes (workflow_rehearsal.py).
+Nothing is built.
 """
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -34,16 +33,7 @@ SCHEMAS = {
     "vendor.github-issue-forms": FORMS,
     "vendor.github-issue-config": [GITHUB / "ISSUE_TEMPLATE/config.yml"],
 }
-# What Linux and macOS runners and a developer's machine have; whatever else a script needs, it installs first.
-PROGRAMS = {"bash", "cargo", "curl", "git", "grep", "mkdir", "python3", "rm", "rustup", "sed", "tar"}
-BUILTINS = {"[", "[[", "cd", "echo", "exit", "export", "false", "printf", "set", "test", "true"}
-# Words that a command follows.
-KEYWORDS = {"!", "{", "}", "do", "done", "elif", "else", "fi", "if", "then", "until", "while"}
-# Folders that a build makes.
-BUILT = {"target"}
 PINNED = re.compile(r"@[0-9a-f]{40} # v\d+(\.\d+)*$")
-PATH = re.compile(r"[\w.*+-]+(/[\w.*+-]+)+/?|[A-Za-z][\w-]*\.[a-z]{2,5}")
-SUBSTITUTED = "SUBSTITUTED"
 
 
 @dataclass
@@ -52,8 +42,6 @@ class Script:
 
     place: str
     text: str
-    environment: dict
-    guarded: bool
 
 
 def load(file: Path) -> dict:
@@ -98,7 +86,7 @@ def scripts(file: Path) -> list[Script]:
         for number, step in enumerate(job.get("steps", []), 1):
             if "run" in step:
                 place = f"{file.name}: {name}, {step.get('name', f'step {number}')}"
-                found.append(Script(place, step["run"], {**job.get("env", {}), **step.get("env", {})}, "if" in step))
+                found.append(Script(place, step["run"]))
     return found
 
 
@@ -108,84 +96,6 @@ def syntax_problems(script: Script) -> list[str]:
     if "${{" in script.text:
         broken.append(f"{script.place}: an expression in the script: pass it by an environment variable")
     return broken
-
-
-def local_problems(script: Script) -> list[str]:
-    """Why a script cannot be run in a checkout."""
-    broken = []
-    if not script.guarded:
-        names = sorted(set(re.findall(r"\b(?:GITHUB|RUNNER)_[A-Z_]+", script.text)))
-        broken += [f"{name} exists on GitHub only: the step needs an `if`" for name in names]
-        broken += [f"{name} is set by an expression: the step needs an `if`"
-                   for name, value in script.environment.items() if "${{" in str(value)]
-    folder = Path()
-    for words in commands(script.text):
-        if words[0] not in PROGRAMS | BUILTINS and not PATH.fullmatch(words[0]):
-            broken.append(f"{words[0]} is not a known program")
-        folder_named = words[1] if words[0] == "cd" and len(words) > 1 else None
-        for word in dict.fromkeys([*words, folder_named]):
-            if word and (word == folder_named or PATH.fullmatch(word)) and not exists(folder, word):
-                broken.append(f"{folder / word} does not exist")
-        folder = folder / folder_named if folder_named else folder
-    return [f"{script.place}: {problem}" for problem in broken]
-
-
-def exists(folder: Path, word: str) -> bool:
-    """Whether a path or a pattern leads to something in the repository, or to what a build makes."""
-    path = folder / word
-    return not path.is_absolute() and (path.parts[0] in BUILT or any(REPOSITORY.glob(str(path))))
-
-
-def commands(text: str) -> list[list[str]]:
-    """The simple commands of a script, without assignments and redirections, and those of its substitutions.
-
-    It knows lists, pipelines, `if`, `while` and `for`; `case`, functions and arrays are not for ci.yml.
-    """
-    text = re.sub(r"^\s*#.*$", "", text, flags=re.M).replace("\\\n", " ")
-    text, inner = without_substitutions(text)
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()<>\n")
-    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t", True, ""
-    found, current, redirected = [], [], False
-    for word in [*lexer, "\n"]:
-        if word and set(word) <= set(";&|()\n"):
-            found, current = [*found, *([current] if current else [])], []
-        elif word and set(word) <= set("<>&"):
-            # What is read must exist, what is written need not.
-            redirected = "<" not in word
-        elif redirected:
-            redirected = False
-        elif current or not (word in KEYWORDS or re.match(r"[A-Za-z_]\w*\+?=", word)):
-            current.append(word)
-    # The words of a `for` are no command, but may be paths.
-    found = [["true", *words[1:]] if words[0] == "for" else words for words in found]
-    return found + [words for part in inner for words in commands(part)]
-
-
-def without_substitutions(text: str) -> tuple[str, list[str]]:
-    """The text with a word in place of each `$(…)`, and what stands in them."""
-    kept, inner, at, quote = "", [], 0, ""
-    while at < len(text):
-        if text[at] == "'" and quote != '"' or text[at] == '"' and quote != "'":
-            quote = "" if quote else text[at]
-        if text.startswith("$(", at) and quote != "'":
-            end = closing(text, at + 1)
-            # Arithmetic is no command.
-            inner += [] if text.startswith("$((", at) else [text[at + 2:end]]
-            kept, at = kept + SUBSTITUTED, end + 1
-            continue
-        kept, at = kept + text[at], at + 1
-    return kept, inner
-
-
-def closing(text: str, at: int) -> int:
-    """Where the parenthesis at a position is closed, outside of single quotes."""
-    depth, quoted = 0, False
-    for end in range(at, len(text)):
-        quoted ^= text[end] == "'"
-        depth += 0 if quoted else {"(": 1, ")": -1}.get(text[end], 0)
-        if depth == 0:
-            return end
-    return len(text)
 
 
 def rehearsal_problems() -> tuple[list[str], int]:
@@ -239,7 +149,6 @@ def main() -> int:
     found = [script for file in WORKFLOWS for script in scripts(file)] if options.dry_run else []
     for script in found:
         broken += syntax_problems(script)
-        broken += local_problems(script) if script.place.startswith("ci.yml:") else []
     rehearsed, taken = rehearsal_problems() if options.dry_run else ([], 0)
     broken += rehearsed
     for line in dict.fromkeys(broken):

@@ -1,18 +1,18 @@
-"""Links of the documentation lead somewhere: on GitHub, in the book that mdBook makes of docs/, and in llms.txt.
+"""Links and paths in backticks lead somewhere, in every Markdown file of the repository and in llms.txt.
 
-A page of the book may link only what is below docs/, as nothing else is copied into the book; other files of the
-repository are linked by their address on GitHub. `xtask check` also checks the paths that pages name in backticks.
+A page of the book may link only what is below docs/, because mdBook copies nothing else into the book. It links other
+files of the repository by their address on GitHub.
 """
 
+import itertools
 import os
 import re
 from pathlib import Path
 
 import doc_pages
-from rooflens_cli import REPOSITORY
+from rooflens_cli import REPOSITORY, repository_files
 
 DOCS = REPOSITORY / "docs"
-OUTSIDE = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "llms.txt"]
 OURS = re.compile(r"https://github\.com/rooflens/rooflens/(blob|tree)/main/([^#?]*)(?:#(.*))?$")
 LINK = re.compile(r"\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
 ENTRY = re.compile(r"^\s*(?:- )?\[[^\]]+\]\(([^)]*)\)", re.M)
@@ -21,7 +21,7 @@ ID = re.compile(r'<[a-z]+ [^>]*\bid="([^"]+)"')
 
 def pages() -> list[Path]:
     """Every page that is checked."""
-    return [*sorted(DOCS.rglob("*.md")), *(REPOSITORY / name for name in OUTSIDE)]
+    return [REPOSITORY / file for file in repository_files() if file.suffix == ".md" or file.name == "llms.txt"]
 
 
 def links(text: str) -> list[tuple[int, str]]:
@@ -74,6 +74,24 @@ def link_problem(page: Path, target: str) -> str | None:
     return None
 
 
+def path_problems(text: str, tops: set[str]) -> list[tuple[int, str]]:
+    """Paths in backticks that do not exist. A path ends at its first pattern, and begins with one of
+    the folders `tops`."""
+    blocks, prose = doc_pages.split(text)
+    # Files that the page asks the reader to write.
+    made = [word.removeprefix("file=") for block in blocks for word in block.attributes if word.startswith("file=")]
+    found = []
+    for number, line in prose:
+        for span in doc_pages.spans(line):
+            top, slash, _ = span.partition("/")
+            if not slash or re.search(r"\s", span) or top not in tops:
+                continue
+            path = "/".join(itertools.takewhile(lambda part: not re.search("[*<{…]", part), span.split("/")))
+            if not (REPOSITORY / path).exists() and not any(f"{file}/".startswith(f"{path}/") for file in made):
+                found.append((number, f"{path} does not exist"))
+    return found
+
+
 def listing_problems(docs: Path) -> list[str]:
     """Pages that the table of contents or the list of pages leaves out, or has twice."""
     chapters = [target for target in ENTRY.findall((docs / "SUMMARY.md").read_text()) if target]
@@ -94,4 +112,7 @@ def problems() -> list[str]:
     """Every dead link, and every page that is not listed."""
     broken = [f"{page.relative_to(REPOSITORY)}:{line}: {problem}" for page in pages()
               for line, target in links(page.read_text()) if (problem := link_problem(page, target))]
+    tops = {file.parts[0] for file in repository_files() if len(file.parts) > 1}
+    broken += [f"{page.relative_to(REPOSITORY)}:{line}: {problem}" for page in pages()
+               for line, problem in path_problems(page.read_text(), tops)]
     return broken + listing_problems(DOCS)

@@ -5,7 +5,7 @@ import re
 import shlex
 from dataclasses import dataclass, field
 
-FENCE = re.compile(r"^\s*```\s*(\S*)")
+FENCE = re.compile(r"^(\s*)```\s*(\S*)(.*)$")
 COMMENT = re.compile(r"^<!-- (.*) -->$")
 SHELL = ("sh", "bash", "console")
 
@@ -19,6 +19,8 @@ class Block:
     lines: list[str] = field(default_factory=list)
     # What an HTML comment on the line above it says.
     comment: str = ""
+    # Words after the language, such as `file=src/toy.rs`.
+    attributes: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -37,19 +39,21 @@ class Table:
 
 def split(text: str) -> tuple[list[Block], list[tuple[int, str]]]:
     """The blocks of code, and the numbered lines outside them."""
-    blocks, prose, open_block = [], [], None
+    blocks, prose, open_block, indent = [], [], None, 0
     for number, line in enumerate(text.splitlines(), 1):
         fence = FENCE.match(line)
         if open_block is None and fence:
             above = COMMENT.match(prose[-1][1]) if prose and prose[-1][0] == number - 1 else None
-            open_block = Block(fence[1], number, comment=above[1] if above else "")
+            open_block = Block(fence[2], number, comment=above[1] if above else "", attributes=fence[3].split())
+            # In a list, a block is indented as its fence is.
+            indent = len(fence[1])
         elif open_block is None:
             prose.append((number, line))
         elif fence:
             blocks.append(open_block)
             open_block = None
         else:
-            open_block.lines.append(line)
+            open_block.lines.append(line[min(indent, len(line) - len(line.lstrip())):])
     return blocks, prose
 
 

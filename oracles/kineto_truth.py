@@ -4,18 +4,12 @@
 It is slow and simple on purpose, and shares no code with Rooflens. Numbers are
 read as decimals (a double loses up to 0.25 us at epoch-microsecond stamps), the
 whole file is held in memory, and every union is a sorted sweep.
-
-    python3 kineto_truth.py TRACE.json.gz ...     prints what it read, as JSON
 """
 
-import argparse
-import json
 import re
-import sys
 from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, Decimal
-from pathlib import Path
 
 from trace_file import parse, read_bytes
 
@@ -310,49 +304,3 @@ def percentile_bounds(durs, fraction) -> tuple[int, int]:
     position = fraction * (len(durs) - 1)
     low = int(position)
     return durs[low], durs[min(low + 1, len(durs) - 1)]
-
-
-# ---------------------------------------------------------------- command line
-
-
-def summary(traces, names: bool = True) -> dict:
-    out = {
-        "events": sum(t.events for t in traces),
-        "complete": all(t.complete for t in traces),
-        "span_ns": span_ns(traces),
-        "devices": [{"rank": r, "device": d, **row} for (r, d), row in devices(traces).items()],
-    }
-    if names:
-        out["kernels"] = [
-            {"name": n, "kind": k, **{c: v for c, v in row.items() if c != "durs"}}
-            for (n, k), row in sorted(kernels(traces).items(), key=lambda kv: -kv[1]["total_ns"])
-        ]
-        out["operators"] = [
-            {"name": n, **row}
-            for n, row in sorted(operators(traces).items(), key=lambda kv: -kv[1]["total_ns"])
-        ]
-    return out
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("traces", nargs="+", type=Path)
-    parser.add_argument("--job", action="store_true", help="the traces are ranks of one job")
-    parser.add_argument("--brief", action="store_true", help="devices only, no names")
-    args = parser.parse_args()
-    traces = [load(p) for p in args.traces]
-    for group in [traces] if args.job else [[t] for t in traces]:
-        json.dump(summary(group, names=not args.brief), sys.stdout, indent=1)
-        print()
-    unreadable = [t.path for t in traces if not t.is_trace]
-    incomplete = sum(not t.complete for t in traces)
-    print(
-        f"truth: {len(traces)} files, {sum(t.events for t in traces)} events, "
-        f"{incomplete} incomplete, {len(unreadable)} not traces",
-        file=sys.stderr,
-    )
-    return 1 if unreadable else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -7,7 +7,7 @@ import socket
 import stat
 from pathlib import Path
 
-from rooflens_cli import REPOSITORY, run
+from rooflens_cli import REPOSITORY, hub_snapshot, must
 
 # Whatever lies outside has this in its names.
 SECRET = "SECRETOUTSIDE"
@@ -27,17 +27,16 @@ class Files:
         self._special()
 
     def _good(self, binary: Path) -> None:
-        done = run(binary, "self-test", "--write-example", self.root)
-        assert done.code == 0, done.stderr
+        must(binary, "self-test", "--write-example", self.root)
         shutil.copytree(FIXTURES / "kineto/two_ranks", self.root / "two_ranks")
         shutil.copy(FIXTURES / "kineto/decode.json", self.root / "decode.json")
-        save(binary, self.root / "decode-eager.json", self.root / "run")
-        snapshot(self.cache, "org/tiny", (self.root / "config.json").read_text())
+        must(binary, "analyze", self.root / "decode-eager.json", "-o", self.root / "run")
+        hub_snapshot(self.cache, "org/tiny", (self.root / "config.json").read_text())
 
     def _secret(self, binary: Path) -> None:
         trace = (FIXTURES / "kineto/decode.json").read_text().replace("nvjet_tst", SECRET)
         (self.outside / "secret.json").write_text(trace)
-        save(binary, self.outside / "secret.json", self.outside / "run")
+        must(binary, "analyze", self.outside / "secret.json", "-o", self.outside / "run")
         config = json.loads((self.root / "config.json").read_text())
         (self.outside / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 77}))
         (self.outside / "words.json").write_text(f"{SECRET} is not JSON")
@@ -74,20 +73,6 @@ class Files:
             os.chdir(here)
 
 
-def save(binary: Path, trace: Path, folder: Path) -> None:
-    done = run(binary, "analyze", trace, "-o", folder)
-    assert done.code == 0, done.stderr
-
-
 def link(at: Path, to: Path) -> None:
     at.parent.mkdir(exist_ok=True)
     at.symlink_to(to)
-
-
-def snapshot(cache: Path, repository: str, config: str) -> None:
-    """A model in a cache of the Hugging Face Hub, as `hf download` leaves it."""
-    folder, commit = cache / f"models--{repository.replace('/', '--')}", "0123456789abcdef" * 2 + "01234567"
-    (folder / "refs").mkdir(parents=True)
-    (folder / "refs/main").write_text(commit)
-    (folder / "snapshots" / commit).mkdir(parents=True)
-    (folder / "snapshots" / commit / "config.json").write_text(config)

@@ -44,10 +44,6 @@ FROM_CORPUS = {
         "kineto/tracelens/inference/vllm_decode_full/capture_traces/"
         "graph_capture_rank_0.1773709742341309550.pt.trace.json.gz",
 }
-# A model as `hf download` leaves it below HF_HOME.
-HUB = "hub/models--Qwen--Qwen3-0.6B"
-HUB_CONFIG = "configs/Qwen--Qwen3-0.6B.json"
-COMMIT = "0" * 40
 
 
 def place(text: str, folder: Path, corpus: Path) -> None:
@@ -71,10 +67,3 @@ def copy(source: Path, target: Path) -> None:
             database.executescript(source.read_text())
     else:
         shutil.copy(source, target)
-
-
-def place_hub(home: Path, corpus: Path) -> None:
-    """Makes the cache of Hugging Face in which one model is."""
-    copy(corpus / HUB_CONFIG, home / HUB / "snapshots" / COMMIT / "config.json")
-    (home / HUB / "refs").mkdir()
-    (home / HUB / "refs/main").write_text(COMMIT)

@@ -5,8 +5,7 @@ import re
 from pathlib import Path
 
 from judged import Judge
-from mcp_files import snapshot
-from rooflens_cli import REPOSITORY
+from rooflens_cli import REPOSITORY, hub_snapshot
 
 TRACE = REPOSITORY / "fixtures/kineto/decode.json"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -68,7 +67,7 @@ def truncated(rooflens, folder: Path):
 def hub(rooflens, folder: Path, monkey):
     """A model by its name, from a cache on this machine."""
     config = folder / "example/config.json"
-    snapshot(folder / "hub", "org/tiny", config.read_text())
+    hub_snapshot(folder / "hub", "org/tiny", config.read_text())
     monkey["HF_HUB_CACHE"] = str(folder / "hub")
     named = rooflens.cost("org/tiny", hardware="h100", context="4k")
     direct = rooflens.cost(config, hardware="h100", context="4k")

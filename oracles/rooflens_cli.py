@@ -40,6 +40,14 @@ def run(binary, *words, timeout_s=600) -> Outcome:
     return Outcome(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 
+def must(binary, *words) -> Outcome:
+    """Runs a command that has to succeed."""
+    outcome = run(binary, *words)
+    if outcome.code != 0:
+        raise RuntimeError(f"rooflens {' '.join(map(str, words))}: exit code {outcome.code}: {outcome.stderr}")
+    return outcome
+
+
 def default_corpus() -> Path:
     return Path(os.environ.get("ROOFLENS_CORPUS", REPOSITORY / "../shared/data"))
 
@@ -56,6 +64,24 @@ def existing(text) -> Path:
     if not path.exists():
         raise argparse.ArgumentTypeError(f"{text} does not exist")
     return path.resolve()
+
+
+def repository_files() -> list[Path]:
+    """Files of the repository that git tracks or does not ignore, relative to its root."""
+    argv = ["git", "-C", REPOSITORY, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(argv, check=True, capture_output=True).stdout.split(b"\0")
+    # Git still lists a file that was deleted but not committed.
+    return sorted(Path(os.fsdecode(name)) for name in set(listed) if name and (REPOSITORY / os.fsdecode(name)).exists())
+
+
+def hub_snapshot(cache: Path, repository: str, config: str) -> Path:
+    """A model in a cache of the Hugging Face Hub, as `hf download` leaves it; the folder of its files."""
+    folder, commit = cache / f"models--{repository.replace('/', '--')}", "0123456789abcdef" * 2 + "01234567"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs/main").write_text(commit)
+    (folder / "snapshots" / commit).mkdir(parents=True)
+    (folder / "snapshots" / commit / "config.json").write_text(config)
+    return folder / "snapshots" / commit
 
 
 def kineto_folder(corpus: Path) -> Path:

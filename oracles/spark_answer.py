@@ -1,9 +1,9 @@
 """One query, answered by the engine process and by DuckDB, and whether both say the same."""
 
 import json
-import math
 import re
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -13,9 +13,11 @@ import duckdb
 import pyarrow
 import pyarrow.parquet
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
+import engines  # noqa: E402
+
 ARROW_TYPES = {"string": "utf8", "large_string": "utf8", "double": "float64", "float": "float32"}
 PLACE = re.compile(r"tenant=([^/]+)/(?:rollups|events)/([^/]+)/day=([^/]+)/[^/]+\.parquet$")
-TOLERANCE = 1e-9
 
 
 @dataclass
@@ -41,7 +43,7 @@ class Outcome:
 
 
 def tables_of(store: Path) -> dict:
-    """Tables as in a request. Takes every file, so it is for stores without removed runs; else use --tables."""
+    """Tables as in a request. Takes every file, so it is for stores without removed runs."""
     tables = {}
     for file in sorted(store.glob("tenant=*/*/*/day=*/*.parquet")):
         if place := PLACE.search(file.as_posix()):
@@ -113,29 +115,12 @@ def expected(tables: dict, sql: str) -> tuple[list[str], list[tuple]]:
 
 
 def difference(got: Outcome, columns: list[str], rows: list[tuple]) -> str:
-    """The first difference, or nothing. Rows are compared in any order, as SQL leaves that of ties open."""
-    if got.columns != columns:
-        return f"columns {got.columns}, DuckDB has {columns}"
-    if len(got.rows) != len(rows):
-        return f"{len(got.rows)} rows, DuckDB has {len(rows)}"
-    for ours, theirs in zip(sorted(got.rows, key=order), sorted(rows, key=order), strict=True):
-        if not all(map(same, ours, theirs)):
-            return f"{ours}, DuckDB has {theirs}"
-    return ""
+    """The first difference, or nothing. Rows are sorted, because SQL leaves the order of ties open."""
+    theirs, ours = ((names, sorted(found, key=order)) for names, found in ((columns, rows), (got.columns, got.rows)))
+    return engines.difference(theirs, ours) or ""
 
 
 def order(row: tuple) -> list:
     """Rounded, so that numbers that are the same by tolerance sort alike."""
-    return [(value is not None, f"{float(value):.6e}" if is_number(value) else str(value)) for value in row]
-
-
-def is_number(value) -> bool:
-    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-
-
-def same(ours, theirs) -> bool:
-    if isinstance(ours, int) and isinstance(theirs, int):
-        return ours == theirs
-    if is_number(ours) and is_number(theirs):
-        return math.isclose(ours, theirs, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-    return ours == theirs
+    is_number = [isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in row]
+    return [(value is not None, f"{float(value):.6e}" if number else str(value)) for value, number in zip(row, is_number)]

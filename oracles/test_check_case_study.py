@@ -7,7 +7,6 @@ import json
 import unittest
 
 import check_case_study as case
-import doc_pages
 
 DOCUMENT = {
     "phases": [{"wall_ns": 2_000_000, "share": 0.253, "classes": {"attn.core": {"share": 0.052}}}],
@@ -63,24 +62,6 @@ class Page(unittest.TestCase):
         lines = list(case.differences(table, json.dumps(DOCUMENT)))
         self.assertEqual([line.split(":")[0] for line in lines], ["line 8", "line 9"])
         self.assertIn("the page has 2.1 ms", lines[0])
-
-    def test_parity_142_every_table_of_the_page_has_its_command(self):
-        tables = case.checked(case.PAGE.read_text())
-        self.assertGreaterEqual(sum(len(table.rows) for table in tables), 60)
-        for table in tables:
-            self.assertIsNotNone(table.block)
-            for row in case.rows(table):
-                case.quoted(row.shown)
-
-    def test_parity_158_the_page_is_linked_and_complete(self):
-        readers = [(case.REPOSITORY / name).read_text() for name in ("README.md", "docs/README.md")]
-        text = case.PAGE.read_text()
-        self.assertEqual(case.test_parity_158_the_case_study_is_published(text, readers), [])
-        self.assertIn("no section 'Serving'",
-                      case.test_parity_158_the_case_study_is_published(text.replace("### Serving", ""), readers))
-
-    def test_a_page_without_tables_has_none(self):
-        self.assertEqual(doc_pages.tables("text\n"), [])
 
 
 if __name__ == "__main__":

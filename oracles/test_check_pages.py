@@ -71,6 +71,17 @@ class Blocks(unittest.TestCase):
         self.assertIn("which was not run", self.check("<!-- output: pwd -->\n```text\n…\n```")[0])
 
 
+class Copies(unittest.TestCase):
+    def test_blocks_write_and_change_files(self):
+        page = "- x\n\n  ```diff file=a\n   mod x;\n  +mod y;\n   mod z;\n  ```\n  ```rust file=b\n  fn f() {\n    }\n\n  ```\n"
+        files = {Path("a"): (b"mod x;\nmod z;\nend\n", True)}
+        diff, new = doc_pages.split(page)[0]
+        self.assertIsNone(check_pages.apply(diff, files) or check_pages.apply(new, files))
+        self.assertEqual(files, {Path("a"): (b"mod x;\nmod y;\nmod z;\nend\n", True),
+                                 Path("b"): (b"fn f() {\n  }\n\n", False)})
+        self.assertIn("exactly once", check_pages.apply(diff, files))
+
+
 class Outputs(unittest.TestCase):
     def test_dots_stand_for_text_and_lines(self):
         shown = "ok  …  ms  GPU\n…\nlast"

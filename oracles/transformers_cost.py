@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """What Transformers itself builds and runs: the golden numbers of `rooflens cost`.
 
-    python transformers_cost.py make   [--only TEXT] [--out DIR]   goldens of the made configs
-    python transformers_cost.py corpus --out FILE [--only TEXT]    goldens of the corpus's configs
+    python transformers_cost.py make   [--only TEXT] [--out DIR]   goldens of the configs in fixtures/cost
     python transformers_cost.py verify [--only TEXT]               the corpus's own goldens, again
 
 Needs requirements-transformers.txt. Models are built on the meta device: no weights, no
@@ -13,15 +12,14 @@ arithmetic, only shapes, so a model of a trillion parameters takes seconds. FLOP
 import argparse
 import contextlib
 import csv
+import glob
 import json
 import logging
 import re
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
-import made_configs
 from rooflens_cli import REPOSITORY, default_corpus
 
 logging.disable(logging.WARNING)
@@ -40,8 +38,6 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # noqa: 
 GOLDENS = REPOSITORY / "fixtures/cost"
 PREFILLS = [(1, 64), (2, 97), (3, 5)]  # batch, new tokens
 DECODES = [(1, 64), (2, 97), (3, 7)]  # batch, tokens in the cache
-CORPUS_PREFILL = (2, 333)
-CORPUS_DECODE = (2, 333)
 SAME_CLASS = {"kimi_k2": "deepseek_v3"}  # the files say so in `architectures`
 # `time_step_limit` holds an infinity, which files write in ways that the classes refuse.
 NOT_ARCHITECTURE = ("auto_map", "quantization_config", "architectures", "time_step_limit")
@@ -258,9 +254,8 @@ def vision(config: dict) -> list[dict]:
 def make(only: str, out: Path) -> int:
     out.mkdir(parents=True, exist_ok=True)
     failed = 0
-    for name, config in made_configs.made().items():
-        if only not in name:
-            continue
+    for path in sorted(GOLDENS.glob(f"*{glob.escape(only)}*.json")):
+        name, config = path.stem, json.loads(path.read_text())["config"]
         if SAME_CLASS.get(config["model_type"], config["model_type"]) not in CONFIG_MAPPING:
             print(f"skipped {name}: Transformers has no {config['model_type']}")
             continue
@@ -281,30 +276,6 @@ def corpus_configs(corpus: Path, only: str):
         config = json.loads(path.read_text())
         if only in path.stem and "model_type" in config:
             yield path.stem, config
-
-
-def corpus(only: str, out: Path) -> int:
-    """Whole models of the corpus. One that cannot be built stands in the file with the reason."""
-    found = json.loads(out.read_text()) if out.exists() else {}
-    for name, config in corpus_configs(default_corpus(), only):
-        start = time.monotonic()
-        entry = found[name] = {"model_type": config["model_type"]}
-        try:
-            model = build(config)
-            entry |= {"class": type(model).__name__, "params": parameters(model)}
-            batch, new = CORPUS_PREFILL
-            entry["prefill"] = {"batch": batch, "prefill": new, **flops(prefill(model, batch, new))}
-            entry["modules"] = flops_by_module(prefill(model, batch, new))
-            batch, past = CORPUS_DECODE
-            counter, held = decode(model, batch, past)
-            entry["decode"] = {
-                "batch": batch, "past": past, **flops(counter), "cache_elements": held}
-        except Exception as error:
-            entry["absent"] = shown(error)
-        took = time.monotonic() - start
-        print(f"{took:5.1f} s  {name}  {entry.get('absent', 'built')}", flush=True)
-        out.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-    return 0
 
 
 def verify(only: str) -> int:
@@ -343,14 +314,12 @@ def differs(name, what, got, want) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["make", "corpus", "verify"])
+    parser.add_argument("what", choices=["make", "verify"])
     parser.add_argument("--only", default="", metavar="TEXT", help="names that contain TEXT")
     parser.add_argument("--out", type=Path, default=GOLDENS, metavar="PATH")
     args = parser.parse_args()
     if args.what == "make":
         return make(args.only, args.out)
-    if args.what == "corpus":
-        return corpus(args.only, args.out)
     return verify(args.only)
 
 

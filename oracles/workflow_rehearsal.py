@@ -10,7 +10,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-from rooflens_cli import REPOSITORY
+from rooflens_cli import REPOSITORY, repository_files
 
 # As GitHub runs `shell: bash`; besides, a variable that nobody sets is an error.
 SHELL = ["bash", "--noprofile", "--norc", "-euo", "pipefail", "-c"]
@@ -52,10 +52,7 @@ def programs(folder: Path) -> None:
 
 def copy(folder: Path) -> None:
     """The files of the repository, ready for a release, with quick stand-ins for builds and fuzzing."""
-    # Where the tree is a copy, nothing was added to git.
-    argv = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(argv, cwd=REPOSITORY, capture_output=True, check=True).stdout
-    for name in listed.decode().split("\0"):
+    for name in repository_files():
         if (REPOSITORY / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(REPOSITORY / name, folder / name)

@@ -3,9 +3,7 @@ oracle lists but has seen no document of."""
 
 from __future__ import annotations
 
-from collections import Counter
-
-from documents.validate import schema_names
+from documents.validate import Documents
 
 # Of real runs on PyTorch and vLLM.
 CHECK_RUN = {"cost", "env", "finding", "hardware", "manifest", "model", "plan", "run", "sampler"}
@@ -25,10 +23,9 @@ CHECK_DOCUMENTS = {
 ALL = CHECK_RUN | CHECK_DOCUMENTS | CHECK_SERVING
 
 
-def uncovered(listed: set[str], seen: Counter[str], names: set[str] | None = None) -> list[str]:
-    """What is wrong with the list of an oracle, after it has seen documents of these schemas."""
-    names = schema_names() if names is None else names
-    found = [f"{name}: no document of this schema was validated" for name in sorted(listed - set(seen))]
-    found += [f"{name}: listed, but there is no such schema" for name in sorted(ALL - names)]
-    unlisted = sorted(names - ALL)
+def uncovered(listed: set[str], documents: Documents) -> list[str]:
+    """What is wrong with the list of an oracle, after it has seen these documents."""
+    found = [f"{name}: no document of this schema was validated" for name in sorted(listed - set(documents.seen))]
+    found += [f"{name}: listed, but there is no such schema" for name in sorted(ALL - documents.names)]
+    unlisted = sorted(documents.names - ALL)
     return found + [f"{name}: no oracle lists this schema: see oracles/documents/coverage.py" for name in unlisted]

@@ -1,32 +1,18 @@
-"""Validates JSON documents against docs/reference/schemas, and counts which schemas were needed."""
+"""Validates JSON documents against the schemas that `rooflens schema` prints, and counts which were needed."""
 
 from __future__ import annotations
 
 import json
+import subprocess
 from collections import Counter
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from documents.closed import closed
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "docs/reference/schemas"
-
 # Saved documents that do not name their schema: it follows from the name of the file.
 BY_FILE = {"manifest.json": "manifest", "plan.json": "plan", "sampler.json": "sampler"}
-
-
-@cache
-def validator(name: str) -> Any:
-    from jsonschema import Draft202012Validator
-
-    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(closed(schema))
-
-
-def schema_names() -> set[str]:
-    return {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
 
 
 def tag_of(document: Any) -> str | None:
@@ -44,9 +30,30 @@ def is_of_workload(path: Path) -> bool:
 class Documents:
     """Every document that was validated, and what is wrong with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, binary: Path | None = None) -> None:
+        # The program whose schemas count.
+        self.binary = binary
         self.seen: Counter[str] = Counter()
         self.wrong: list[str] = []
+        self.validators: dict[str, Any] = {}
+
+    def schema(self, *name: str) -> str:
+        """The schema of a document, or the list of all documents."""
+        argv = [str(self.binary), "schema", *name]
+        return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+
+    @cached_property
+    def names(self) -> set[str]:
+        return {line.split()[0] for line in self.schema().splitlines()}
+
+    def validator(self, name: str) -> Any:
+        from jsonschema import Draft202012Validator
+
+        if name not in self.validators:
+            schema = json.loads(self.schema(name))
+            Draft202012Validator.check_schema(schema)
+            self.validators[name] = Draft202012Validator(closed(schema))
+        return self.validators[name]
 
     def check(self, document: Any, where: str, expected: str | None = None) -> None:
         """One document: by the schema that it names, which must be the expected one, else by that."""
@@ -60,11 +67,11 @@ class Documents:
 
     def follows(self, name: str, document: Any, where: str) -> None:
         """One document of a known schema."""
-        if name not in schema_names():
+        if name not in self.names:
             self.wrong.append(f"{where}: there is no schema `{name}`")
             return
         self.seen[name] += 1
-        errors = list(validator(name).iter_errors(document))
+        errors = list(self.validator(name).iter_errors(document))
         for error in errors[:5]:
             place = "/".join(map(str, error.absolute_path))
             self.wrong.append(f"{where}: {name}: /{place}: {error.message[:300]}")

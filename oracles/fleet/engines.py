@@ -46,30 +46,6 @@ class ClickHouse:
         self.session.close()
 
 
-class Spark:
-    """Spark: a local session, or a server of Spark Connect (`sc://…`)."""
-
-    dialect = "spark"
-
-    def __init__(self, views, remote=None):
-        from pyspark.sql import SparkSession
-        builder = SparkSession.builder
-        if remote:
-            builder = builder.remote(remote)
-        else:
-            builder = builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "4").config("spark.driver.memory", "3g")
-        self.session = builder.getOrCreate()
-        for statement in statements(views):
-            self.session.sql(statement)
-
-    def rows(self, sql):
-        answer = self.session.sql(sql)
-        return answer.columns, [tuple(row) for row in answer.collect()]
-
-    def close(self):
-        """The session is left to the next store."""
-
-
 def statements(script):
     """The statements of a generated script, which ends each with a semicolon at the end of a line."""
     parts = [part.strip() for part in script.split(";\n")]

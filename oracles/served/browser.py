@@ -1,33 +1,19 @@
 """Pages in a real Chromium: hostile names, requests, complaints, width, and a run in progress."""
 
-import importlib.util
 import json
 import time
 from pathlib import Path
 
-import accessibility
+from chromium import evaluate, serious
 
 from .site import Site
 
-ROOT = Path(__file__).resolve().parents[2]
 LOOKS = [(1280, 900, "light"), (1280, 900, "dark"), (380, 800, "light")]
 # Marks that a name would leave if it were markup.
 PLANTED = "document.querySelectorAll('img[src=x]').length + (window.planted ? 1 : 0)"
 
 
-def chromium():
-    """The Browser of .ci/page.py."""
-    spec = importlib.util.spec_from_file_location("page", ROOT / ".ci" / "page.py")
-    page = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(page)
-    return page.Browser
-
-
-def evaluate(browser, expression):
-    return browser.call("Runtime.evaluate", expression=expression, awaitPromise=True)["result"].get("value")
-
-
-def looked_at(browser, site: Site, path: str, pictures: Path | None = None, axe: Path | None = None):
+def looked_at(browser, site: Site, path: str, axe: Path | None = None):
     """What is wrong with a page, in every look."""
     for width, height, scheme in LOOKS:
         seen = browser.open(site.address + path, width, height, scheme)
@@ -46,10 +32,7 @@ def looked_at(browser, site: Site, path: str, pictures: Path | None = None, axe:
         if dialogs:
             yield f"{place}: a script of a name ran"
         if axe:
-            yield from (f"{place}: {found}" for found in accessibility.serious(browser, axe))
-        if pictures:
-            name = path.strip("/").split("?")[0].replace("/", "-") or "runs"
-            (pictures / f"{name}-{width}-{scheme}.png").write_bytes(browser.picture())
+            yield from (f"{place}: {found}" for found in serious(browser, axe))
 
 
 def by_clicking(browser, site: Site):

@@ -3,17 +3,14 @@
 
 mod bench;
 mod check;
-mod contributing;
 #[cfg(feature = "reference")]
 mod generate;
 #[cfg(feature = "fleet")]
 mod make_fleet;
 #[cfg(feature = "reference")]
 mod make_trace;
-mod markdown;
 #[cfg(any(feature = "reference", feature = "fleet"))]
 mod random;
-mod readme;
 mod workspace;
 
 use std::process::ExitCode;
@@ -31,7 +28,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Hold the tree to its rules: layers, dependencies, file sizes, room rules, links, words.
+    /// Check the tree's rules: layers, import cycles, dependencies, machine paths, words.
     Check,
     /// Write docs/reference from the registries it documents, and the screen in README.md.
     #[cfg(feature = "reference")]
@@ -50,10 +47,6 @@ enum Task {
         /// The trace, uncompressed.
         file: std::path::PathBuf,
     },
-    /// Do what CONTRIBUTING.md shows, in a copy of the workspace.
-    Contributing,
-    /// Run the commands of README.md as they stand there.
-    Readme(readme::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -78,7 +71,5 @@ fn run(task: Task) -> Result<()> {
         Task::MakeFleet(arguments) => make_fleet::run(&arguments),
         Task::Bench(arguments) => bench::run(arguments),
         Task::Bare { file } => bench::bare::run(&file),
-        Task::Contributing => contributing::run(),
-        Task::Readme(arguments) => readme::run(&arguments),
     }
 }

@@ -13,16 +13,6 @@ pub fn root() -> &'static Path {
 
 /// Every file of the repository, relative to its root, sorted: tracked or about to be.
 pub fn files() -> Result<Vec<PathBuf>> {
-    // A file that was deleted but not yet committed is still listed.
-    listed(|path| path.is_file())
-}
-
-/// Links to folders: what crates publish of the repository's other folders.
-pub fn folder_links() -> Result<Vec<PathBuf>> {
-    listed(|path| path.is_symlink() && path.is_dir())
-}
-
-fn listed(is_wanted: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
     let list = output(
         Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -30,7 +20,8 @@ fn listed(is_wanted: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
     )?;
     let mut files: Vec<PathBuf> =
         list.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect();
-    files.retain(|file| is_wanted(&root().join(file)));
+    // A file that was deleted but not yet committed is still listed.
+    files.retain(|file| root().join(file).is_file());
     files.sort();
     files.dedup();
     Ok(files)
@@ -66,12 +57,6 @@ pub fn program(profile: &str) -> Result<PathBuf> {
 /// What cargo knows of the workspace, without its dependencies' own dependencies.
 pub fn metadata() -> Result<serde_json::Value> {
     let text = output(&mut cargo(&["metadata", "--format-version=1", "--no-deps", "--offline"]))?;
-    Ok(serde_json::from_str(&text)?)
-}
-
-/// What cargo knows of the workspace, with all that it depends on.
-pub fn resolved() -> Result<serde_json::Value> {
-    let text = output(&mut cargo(&["metadata", "--format-version=1", "--offline", "--locked"]))?;
     Ok(serde_json::from_str(&text)?)
 }
 

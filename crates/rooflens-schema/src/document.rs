@@ -38,7 +38,7 @@ impl SchemaTag {
 /// A JSON document and its schema. Each crate lists the documents whose types it defines.
 #[derive(Clone, Copy)]
 pub struct DocumentSchema {
-    /// Name of the document, and of its schema file: `<name>.schema.json`.
+    /// Name of the document, which `rooflens schema` takes.
     pub name: &'static str,
     /// Where the document is printed or saved.
     pub found: &'static str,
@@ -74,7 +74,9 @@ impl DocumentSchema {
     /// The JSON Schema (draft 2020-12) of the document as this version writes it.
     #[must_use]
     pub fn schema(&self) -> Schema {
-        (self.schema)()
+        let mut schema = (self.schema)();
+        schema.insert("title".to_owned(), format!("{}: {}", self.name, self.found).into());
+        schema
     }
 }
 

@@ -2,41 +2,19 @@
 
 use super::Measured;
 
-/// The limits.
-#[derive(Debug)]
-pub struct Limits {
-    /// Wall time over that of the bare pass, its parsing alone, at most.
-    pub over_bare: f64,
-    /// HTA's wall time over ours, at least.
-    pub hta_over: f64,
-    /// Private memory over the size of the file, at most.
-    pub memory_over_file: f64,
-    /// Wall time at ten times the size over that at the smaller size, at most.
-    pub at_ten_times: f64,
-    /// Bytes of Parquet an event, Python frames left out, at most.
-    pub bytes_per_event: f64,
-}
-
-/// On a machine with nothing else to do.
-pub const FULL: Limits = Limits {
-    over_bare: 0.6,
-    hta_over: 40.0,
-    memory_over_file: 0.5,
-    at_ten_times: 11.0,
-    bytes_per_event: 8.0,
-};
-
-/// On a busy machine, where times are shown and not judged; a small file needs more memory for its size.
-pub const QUICK: Limits = Limits {
-    over_bare: f64::INFINITY,
-    hta_over: 0.0,
-    memory_over_file: 0.6,
-    at_ten_times: f64::INFINITY,
-    bytes_per_event: 8.0,
-};
+/// Wall time over that of the bare pass, its parsing alone, at most.
+const MAX_OVER_BARE: f64 = 0.6;
+/// HTA's wall time over ours, at least.
+const MIN_HTA_OVER: f64 = 40.0;
+/// Private memory over the size of the file, at most.
+const MAX_MEMORY_OVER_FILE: f64 = 0.5;
+/// Wall time at ten times the size over that at the smaller size, at most.
+const MAX_AT_TEN_TIMES: f64 = 11.0;
+/// Bytes of Parquet per event without Python frames, at most.
+const MAX_BYTES_PER_EVENT: f64 = 8.0;
 
 /// The gates that do not hold, in words.
-pub fn broken(all: &[Measured], limits: &Limits) -> Vec<String> {
+pub fn broken(all: &[Measured]) -> Vec<String> {
     let mut broken = Vec::new();
     let mut at_most = |name: &str, what: &str, value: f64, limit: f64| {
         if value > limit {
@@ -44,16 +22,16 @@ pub fn broken(all: &[Measured], limits: &Limits) -> Vec<String> {
         }
     };
     for one in all {
-        at_most(&one.name, "wall time over a bare pass", one.over_bare(), limits.over_bare);
-        at_most(&one.name, "private memory over file size", one.memory_over_file(), limits.memory_over_file);
-        at_most(&one.name, "bytes of Parquet an event", one.bytes_per_event(), limits.bytes_per_event);
+        at_most(&one.name, "wall time over a bare pass", one.over_bare(), MAX_OVER_BARE);
+        at_most(&one.name, "private memory over file size", one.memory_over_file(), MAX_MEMORY_OVER_FILE);
+        at_most(&one.name, "bytes of Parquet an event", one.bytes_per_event(), MAX_BYTES_PER_EVENT);
         if let Some(ratio) = one.hta_over() {
-            at_most(&one.name, "our wall time over HTA's", 1.0 / ratio, 1.0 / limits.hta_over);
+            at_most(&one.name, "our wall time over HTA's", 1.0 / ratio, 1.0 / MIN_HTA_OVER);
         }
     }
     for (small, large) in ten_times(all) {
         let ratio = large.rooflens.wall_s / small.rooflens.wall_s;
-        at_most(&large.name, "wall time over that at a tenth of the size", ratio, limits.at_ten_times);
+        at_most(&large.name, "wall time over that at a tenth of the size", ratio, MAX_AT_TEN_TIMES);
     }
     broken
 }
@@ -105,11 +83,11 @@ mod tests {
     #[test]
     fn gates_hold_or_say_why() {
         let fine = [measured("a_1.json", 100, 1.0), measured("a_10.json", 1000, 10.0)];
-        assert_eq!(broken(&fine, &FULL), [""; 0]);
+        assert_eq!(broken(&fine), [""; 0]);
         let mut slow = measured("a_10.json", 1000, 12.0);
         slow.pass.parse_s = 12.0;
         slow.hta = Some(Taken { wall_s: 12.0, ..Taken::default() });
-        let why = broken(&[measured("a_1.json", 100, 1.0), slow], &FULL);
+        let why = broken(&[measured("a_1.json", 100, 1.0), slow]);
         assert_eq!(why.len(), 3, "{why:?}");
     }
 }

@@ -24,9 +24,6 @@ pub struct Arguments {
     /// Size of a trace to make, in MB (10^6 bytes); may be given more than once [default: 100 1000].
     #[arg(long, value_name = "MB", conflicts_with = "files")]
     size: Vec<u64>,
-    /// 100 MB, of which memory and size are judged and times are only shown: for continuous integration.
-    #[arg(long, conflicts_with_all = ["files", "size", "gate"])]
-    quick: bool,
     /// Fail unless every ratio holds.
     #[arg(long)]
     gate: bool,
@@ -74,20 +71,16 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Some(binary) => binary.clone(),
         None => workspace::program("release")?,
     };
-    let files = match (arguments.files.as_slice(), arguments.quick, arguments.size.as_slice()) {
-        ([], true, _) => vec![inputs::make(&arguments, 100)?],
-        ([], false, []) => vec![inputs::make(&arguments, 100)?, inputs::make(&arguments, 1000)?],
-        ([], false, sizes) => {
-            sizes.iter().map(|size| inputs::make(&arguments, *size)).collect::<Result<_>>()?
-        }
-        (files, ..) => files.to_vec(),
+    let files = match (arguments.files.as_slice(), arguments.size.as_slice()) {
+        ([], []) => vec![inputs::make(&arguments, 100)?, inputs::make(&arguments, 1000)?],
+        ([], sizes) => sizes.iter().map(|size| inputs::make(&arguments, *size)).collect::<Result<_>>()?,
+        (files, _) => files.to_vec(),
     };
-    let limits = if arguments.quick { gates::QUICK } else { gates::FULL };
     let measured = measure(&arguments, &binary, &files)?;
     println!("{}", table::markdown(&measured));
-    let broken = gates::broken(&measured, &limits);
+    let broken = gates::broken(&measured);
     broken.iter().for_each(|gate| println!("not held: {gate}"));
-    if !broken.is_empty() && (arguments.gate || arguments.quick) {
+    if !broken.is_empty() && arguments.gate {
         bail!("{} not held", broken.len());
     }
     Ok(())

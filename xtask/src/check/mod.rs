@@ -1,13 +1,10 @@
-//! The rules of the tree that the compiler does not know, one a file.
+//! Rules that compiler, clippy, rustfmt and cargo-deny do not check, one per file.
 
+mod cycles;
 mod dependencies;
 mod layers;
-mod links;
 mod machines;
-mod quiet;
-mod rooms;
-mod sizes;
-mod type_names;
+mod source;
 mod words;
 
 use anyhow::{Result, bail};
@@ -17,13 +14,8 @@ type Rule = (&'static str, fn() -> Result<Vec<String>>);
 
 const RULES: &[Rule] = &[
     ("crates use only what their layer may", layers::broken),
-    ("only the command line prints, exits and asks", quiet::broken),
+    ("files of a crate import each other in small cycles only", cycles::broken),
     ("every dependency is explained", dependencies::broken),
-    ("files stay small", sizes::broken),
-    ("no two public types share a name", type_names::broken),
-    ("every room has its rule", rooms::broken),
-    ("no room holds more than a fifth", rooms::crowded),
-    ("links and named paths exist", links::broken),
     ("no word of a particular machine", machines::broken),
     ("user-visible text is in the words of the field", words::broken),
 ];

@@ -4,12 +4,11 @@
 //! Checked are the README, `docs/` (whose reference pages are generated from help texts and doc comments; not
 //! the decisions, which are history), the files that `rooflens init` writes, and string literals of `crates/*/src`.
 
-mod literals;
-
 use std::path::Path;
 
 use anyhow::Result;
 
+use super::source;
 use crate::workspace;
 
 /// What not to write, and what to write instead; in lower case, found as whole words whatever the case and the
@@ -82,7 +81,6 @@ const PHRASES: &[(&str, &str)] = &[
 /// Where such a phrase is part of the matter, with its reason.
 const ALLOWED: &[(&str, &str)] = &[
     ("docs/decisions/", "what was decided in its time"),
-    ("docs/reference/schemas/", "follows the doc comments of types, which are comments"),
     ("docs/parity.md", "quotes the features of another project in its own words"),
 ];
 
@@ -93,7 +91,7 @@ pub fn broken() -> Result<Vec<String>> {
         let Ok(text) = std::fs::read_to_string(workspace::root().join(&file)) else { continue };
         let found = match kind {
             Kind::Prose => in_text(1, &text),
-            Kind::Code => literals::of(&text).flat_map(|(line, text)| in_text(line, &text)).collect(),
+            Kind::Code => source::literals(&text).flat_map(|(line, text)| in_text(line, &text)).collect(),
         };
         broken.extend(found.into_iter().map(|(line, phrase, better)| {
             format!("{}:{line}: \"{phrase}\": write \"{better}\"", file.display())
@@ -186,7 +184,7 @@ mod tests {
     #[test]
     fn literals_of_code_are_text_and_comments_are_not() {
         let source = "// a matrix product\nlet a = 'x';\nlet b = \"one matrix \\\n         product\";\n";
-        let found: Vec<_> = literals::of(source).flat_map(|(line, text)| in_text(line, &text)).collect();
+        let found: Vec<_> = source::literals(source).flat_map(|(line, text)| in_text(line, &text)).collect();
         assert_eq!(found, [(3, "matrix product", "matmul or GEMM")]);
     }
 

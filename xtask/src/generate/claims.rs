@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use anyhow::{Result, ensure};
 
-use super::test_link;
+use super::markdown::test_link;
 use crate::workspace;
 
 const BEGIN: &str = "<!-- Kept by `cargo xtask generate`: tests are named after the row. -->\n";

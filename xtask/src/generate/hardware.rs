@@ -6,7 +6,7 @@ use anyhow::Result;
 use rooflens_cost::hardware::{Catalog, Confidence, Device, Provenance};
 use rooflens_cost::precision::Dtype;
 
-use super::{MAIN, cell};
+use super::markdown::{MAIN, cell};
 
 /// What the figures are from.
 const CONFIDENCE: &[(Confidence, &str)] = &[

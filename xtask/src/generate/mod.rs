@@ -1,16 +1,11 @@
-//! The documentation that is made from what it documents. One page a file.
+//! The documentation that is made from what it documents.
 
-mod analyses;
 mod claims;
-mod cli;
-mod cost;
-mod families;
 mod hardware;
-mod kernel_classes;
+mod lists;
+mod markdown;
 mod parity;
-mod schemas;
-mod screen;
-mod store;
+mod program;
 mod tables;
 mod verdicts;
 
@@ -21,8 +16,6 @@ use anyhow::{Context, Result, bail};
 use crate::workspace;
 
 const COMMAND: &str = "cargo xtask generate";
-/// Files outside docs/ are not part of the book: pages link them on GitHub.
-const MAIN: &str = "https://github.com/rooflens/rooflens/blob/main";
 
 /// What to do.
 #[derive(Debug, clap::Args)]
@@ -42,15 +35,15 @@ type Page = (&'static str, fn(&Path) -> Result<String>);
 const VERDICTS: &str = "docs/verdicts.md";
 
 const PAGES: &[Page] = &[
-    ("docs/reference/tables.md", |_| reference(tables::page()?)),
-    ("docs/reference/store.md", |_| reference(store::page()?)),
-    ("docs/reference/analyses.md", |_| reference(analyses::page()?)),
-    ("docs/reference/kernel-classes.md", |_| reference(kernel_classes::page()?)),
-    ("docs/reference/cost.md", |_| reference(cost::page()?)),
+    ("docs/reference/tables.md", |_| reference(tables::tables()?)),
+    ("docs/reference/store.md", |_| reference(tables::store()?)),
+    ("docs/reference/analyses.md", |_| reference(lists::analyses()?)),
+    ("docs/reference/kernel-classes.md", |_| reference(lists::kernel_classes()?)),
+    ("docs/reference/cost.md", |_| reference(lists::cost()?)),
     ("docs/reference/hardware.md", |_| reference(hardware::page()?)),
-    ("docs/reference/families.md", |_| reference(families::page()?)),
-    ("docs/reference/cli.md", |program| reference(cli::page(program)?)),
-    ("README.md", screen::page),
+    ("docs/reference/families.md", |_| reference(lists::families()?)),
+    ("docs/reference/cli.md", |program| reference(program::command_line(program)?)),
+    ("README.md", program::readme),
     ("docs/accuracy.md", |_| claims::page()),
     ("docs/parity.md", |_| reference(parity::page()?)),
 ];
@@ -63,24 +56,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let check = arguments.check;
     let mut stale = Vec::new();
-    let mut pages = PAGES
-        .iter()
-        .map(|(file, page)| Ok(((*file).to_owned(), page(&program)?)))
-        .collect::<Result<Vec<_>>>()?;
-    pages.extend(schemas::pages()?);
+    let mut pages =
+        PAGES.iter().map(|(file, page)| Ok((*file, page(&program)?))).collect::<Result<Vec<_>>>()?;
     match verdicts::page(&program)? {
-        Some(text) => pages.push((VERDICTS.to_owned(), reference(text)?)),
+        Some(text) => pages.push((VERDICTS, reference(text)?)),
         None => println!("left out {VERDICTS}: it needs the corpus, which ROOFLENS_CORPUS names"),
     }
     for (file, text) in pages {
-        if workspace::read(&file).is_ok_and(|old| old == text) {
+        if workspace::read(file).is_ok_and(|old| old == text) {
             continue;
         }
         if !check {
-            let path = workspace::root().join(&file);
-            if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder)?;
-            }
+            let path = workspace::root().join(file);
             std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         }
         stale.push(file);
@@ -95,14 +82,4 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn reference(text: String) -> Result<String> {
     Ok(format!("<!-- Made by `{COMMAND}`: change the source, not this page. -->\n\n{text}"))
-}
-
-/// A link to the file of a test.
-fn test_link(name: &str, file: &str) -> String {
-    format!("[`{name}`]({MAIN}/{file})")
-}
-
-/// Text for a cell of a Markdown table.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
 }

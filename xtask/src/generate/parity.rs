@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::claims::tests_named;
-use super::{cell, test_link};
+use super::markdown::{cell, test_link};
 
 const ROWS: &str = include_str!("parity.tsv");
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::Value as Json;
 
-use super::cell;
+use super::markdown::cell;
 use crate::workspace;
 
 /// A trace of the corpus, and how it is analysed.

@@ -1,21 +1,44 @@
-//! String literals of Rust source, each with the line it begins in.
+//! Splits Rust source into code, string literals and comments.
 
-/// The literals of `source` outside of its unit tests, escapes and line continuations resolved as far as words
-/// need it.
-pub fn of(source: &str) -> impl Iterator<Item = (usize, String)> {
-    let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    Literals { rest: source, line: 1 }
+/// The literals of `source` outside of its unit tests, each with the line it begins in. Escapes and line continuations
+/// are resolved as far as words need it.
+pub fn literals(source: &str) -> impl Iterator<Item = (usize, String)> {
+    Parts::new(source).filter_map(|part| match part {
+        Part::Literal(line, text) => Some((line, text)),
+        Part::Code(_) => None,
+    })
 }
 
-struct Literals<'a> {
+/// The code of `source` outside of its unit tests, without comments and literals.
+pub fn code(source: &str) -> String {
+    let code = |part| match part {
+        Part::Code(text) => text,
+        Part::Literal(..) => " ",
+    };
+    Parts::new(source).map(code).collect()
+}
+
+enum Part<'a> {
+    Code(&'a str),
+    Literal(usize, String),
+}
+
+struct Parts<'a> {
     rest: &'a str,
     line: usize,
 }
 
-impl Iterator for Literals<'_> {
-    type Item = (usize, String);
+impl<'a> Parts<'a> {
+    fn new(source: &'a str) -> Self {
+        let rest = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        Parts { rest, line: 1 }
+    }
+}
 
-    fn next(&mut self) -> Option<(usize, String)> {
+impl<'a> Iterator for Parts<'a> {
+    type Item = Part<'a>;
+
+    fn next(&mut self) -> Option<Part<'a>> {
         while !self.rest.is_empty() {
             if self.rest.starts_with("//") {
                 self.skip(self.rest.find('\n').unwrap_or(self.rest.len()));
@@ -24,24 +47,28 @@ impl Iterator for Literals<'_> {
             } else if let Some(marks) = raw_marks(self.rest) {
                 let close = format!("\"{}", "#".repeat(marks));
                 self.skip(marks + 2);
-                return Some(self.take(&close));
+                let (line, text) = self.take(&close);
+                return Some(Part::Literal(line, text));
             } else if self.rest.starts_with('"') {
                 self.skip(1);
-                return Some(self.quoted());
+                let (line, text) = self.quoted();
+                return Some(Part::Literal(line, text));
             } else if let Some(length) = char_length(self.rest) {
                 self.skip(length);
             } else {
-                // A name is passed as a whole, so that the `r` at its end opens no raw string.
+                // Take a name as a whole, so that an `r` at its end does not open a raw string.
                 let word = self.rest.find(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
                 let first = self.rest.chars().next().map_or(1, char::len_utf8);
-                self.skip(word.unwrap_or(self.rest.len()).max(first));
+                let (code, _) = self.rest.split_at(word.unwrap_or(self.rest.len()).max(first));
+                self.skip(code.len());
+                return Some(Part::Code(code));
             }
         }
         None
     }
 }
 
-impl Literals<'_> {
+impl Parts<'_> {
     fn skip(&mut self, bytes: usize) {
         self.line += self.rest[..bytes].matches('\n').count();
         self.rest = &self.rest[bytes..];
@@ -107,13 +134,18 @@ mod tests {
     fn every_kind_of_literal_is_found_once() {
         let source = "let a: &'static str = \"one\\n\"; // \"none\"\nlet q = '\"'; let e = '\\'';\n\
                       let raw = r#\"two \"quoted\"\"#; let bytes = br\"three\";\nlet or = \"four\";\n";
-        let found: Vec<(usize, String)> = of(source).collect();
+        let found: Vec<(usize, String)> = literals(source).collect();
         let found: Vec<(usize, &str)> = found.iter().map(|(line, text)| (*line, text.trim())).collect();
         assert_eq!(found, [(1, "one"), (3, "two \"quoted\""), (3, "three"), (4, "four")]);
     }
 
     #[test]
+    fn code_has_neither_comments_nor_literals() {
+        assert_eq!(code("use a; // b\nlet c = \"d\"; /* e */ 'f'"), "use a; \nlet c =  ;  ");
+    }
+
+    #[test]
     fn unit_tests_are_left_out() {
-        assert_eq!(of("const A: &str = \"a\";\n#[cfg(test)]\nmod tests {\n\"b\"\n}\n").count(), 1);
+        assert_eq!(literals("const A: &str = \"a\";\n#[cfg(test)]\nmod tests {\n\"b\"\n}\n").count(), 1);
     }
 }

@@ -1,11 +1,43 @@
-//! The cost model: its numbers, the classes of operators and the formats of weights, from their lists.
+//! Pages of lists that the crates keep: analyses, kernel classes, the cost model and its families.
 
 use std::fmt::Write as _;
 
-use anyhow::Result;
-use rooflens_cost::{blueprint, classes, metrics};
+use anyhow::{Result, ensure};
+use rooflens_analyze::analyses;
+use rooflens_analyze::kernel_catalog::KernelClass;
+use rooflens_cost::{blueprint, classes, families, metrics};
 
-use super::cell;
+use super::markdown::{MAIN, cell};
+
+/// The analyses, as `rooflens explain` prints them.
+pub fn analyses() -> Result<String> {
+    let mut page = "# Analyses\n\nEach answers one question; its answer is a key of `rooflens analyze --format json`, \
+                    in this order, and a file of `DIR/findings/`. `rooflens explain <name>` prints the same text.\n\n\
+                    | analysis | question | needs |\n| --- | --- | --- |\n"
+        .to_owned();
+    for analysis in analyses::ALL {
+        let (name, question) = (analysis.name(), cell(analysis.question()));
+        writeln!(page, "| [`{name}`](#{name}) | {question} | {} |", cell(analysis.needs()))?;
+    }
+    for analysis in analyses::ALL {
+        ensure!(!analysis.explain().is_empty(), "analysis {} explains nothing", analysis.name());
+        let explained = analysis.explain().trim();
+        writeln!(page, "\n## {}\n\n{}\n\n{explained}", analysis.name(), analysis.question())?;
+    }
+    Ok(page)
+}
+
+/// The classes of kernels in the catalog.
+pub fn kernel_classes() -> Result<String> {
+    let mut page = "# Kernel classes\n\nWhat a device activity does, told by its name. The rules are the files of \
+                    `catalog/kernels/`; the first that matches wins. A fused kernel has the class of its most costly \
+                    part.\n\n| class | meaning |\n| --- | --- |\n"
+        .to_owned();
+    for class in KernelClass::ALL {
+        writeln!(page, "| `{class}` | {} |", cell(class.definition()))?;
+    }
+    Ok(page)
+}
 
 /// What the letters of the formulas stand for.
 const LETTERS: &[(&str, &str)] = &[
@@ -25,7 +57,8 @@ const LETTERS: &[(&str, &str)] = &[
     ("n, p, m", "devices of an exchange, stages of a pipeline, steps that go through it"),
 ];
 
-pub fn page() -> Result<String> {
+/// The cost model: its numbers, the classes of operators and the formats of weights.
+pub fn cost() -> Result<String> {
     let mut page = "# Cost model\n\nThe numbers of `rooflens cost`, the classes that it sorts operators into, and the \
                     formats that weights may be given. `rooflens explain <name>` prints the same text. What \
                     the numbers are checked against: [accuracy](../accuracy.md#the-cost-model). Devices: \
@@ -65,5 +98,27 @@ pub fn page() -> Result<String> {
     for (format, meaning) in blueprint::WEIGHT_FORMATS {
         writeln!(page, "| `{format}` | {} |", cell(meaning))?;
     }
+    Ok(page)
+}
+
+/// The model families that the cost model knows.
+pub fn families() -> Result<String> {
+    let mut page = format!(
+        "# Model families\n\nThe {} families whose `config.json` the cost model reads. A family is chosen by \
+         `model_type`, else by that of the language model inside, else by `architectures`. A config that no family \
+         knows is refused, and so is one of a known family with keys that change the architecture in a way the \
+         family does not know: [decision 10](../decisions/0010-unknown-structure-is-refused.md). `rooflens list \
+         families` prints the same list.\n\n| family | models | `model_type` |\n| --- | --- | --- |\n",
+        families::ALL.len()
+    );
+    for family in families::ALL {
+        ensure!(!family.about().is_empty(), "family {} does not say what it is", family.name());
+        let types: Vec<String> = family.model_types().iter().map(|name| format!("`{name}`")).collect();
+        writeln!(page, "| `{}` | {} | {} |", family.name(), cell(family.about()), types.join(", "))?;
+    }
+    page.push_str(&format!(
+        "\nTo add one: [CONTRIBUTING]({MAIN}/CONTRIBUTING.md#adding-a-model-family). What the numbers are checked \
+         against: [accuracy](../accuracy.md#the-cost-model).\n",
+    ));
     Ok(page)
 }
