@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, Callable, ContextManager, Dict, List, NamedTuple, Optional
 
@@ -11,9 +12,13 @@ from rooflens.runtimes.pytorch.model import DTYPES, pick_dtype, read_config
 from rooflens.workload import dataset, grounding, pictures
 from rooflens.workload.dataset import Round, Sample
 from rooflens.workload.errors import WorkloadError
-from rooflens.workload.events import Events
+from rooflens.workload.events import SCHEMA, Events
 from rooflens.workload.records import Records, Request, Step, Tokens
 from rooflens.workload.spec import Spec
+
+
+# Keys of `infer` that engines know by the same name.
+HANDED_ON = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
 
 
 class Answered(NamedTuple):
@@ -60,8 +65,25 @@ class EngineWorkload:
         """The steps of the round that just ended, as far as the engine shows them."""
         raise NotImplementedError
 
-    def write_facts(self) -> None:
+    def facts(self) -> Dict[str, Any]:
+        """What workload.json says of this engine alone."""
         raise NotImplementedError
+
+    def write_facts(self) -> None:
+        record = {
+            "schema": SCHEMA,
+            "runtime": self.spec.text("runtime.name"),
+            "pass": self.spec.pass_name,
+            "clock": "host",
+            "max_new_tokens": self.spec.max_new_tokens,
+            "batch_size": self.spec.count("runtime.batch_size"),
+            "do_sample": self.spec.flag("infer.do_sample", False),
+            "ignore_eos": self.spec.flag("infer.ignore_eos", False),
+            **self.facts(),
+        }
+        path = self.spec.output / "workload.json"
+        path.write_text(json.dumps(record, indent=1, default=str) + "\n", encoding="utf-8")
+        self.events.file(path, "workload")
 
     def run_round(self, round_: Round, records: Records) -> None:
         samples = [sample for batch in round_.batches for sample in batch]
@@ -151,6 +173,20 @@ def token_ids(spec: Spec, tokenizer: Any, sample: Sample) -> List[int]:
     return tokenizer(sample.text).input_ids
 
 
+def sampling_options(spec: Spec, seed: int, greedy: Dict[str, Any]) -> Dict[str, Any]:
+    """`infer` as the SamplingParams of an engine takes it; `greedy` is the engine's word for no sampling."""
+    options = dict(greedy)
+    if spec.flag("infer.do_sample", False):
+        options = {key: spec.get(f"infer.{key}") for key in HANDED_ON if spec.get(f"infer.{key}", None) is not None}
+        options["seed"] = seed
+    return {"max_tokens": spec.max_new_tokens, "ignore_eos": spec.flag("infer.ignore_eos", False), **options}
+
+
+def profiler_options(spec: Spec) -> Dict[str, bool]:
+    keys = ("record_shapes", "profile_memory", "with_stack", "with_flops")
+    return {key: spec.flag(f"pipeline.torch_profiler.{key}", False) for key in keys}
+
+
 class Checkpoint(NamedTuple):
     """The weights that an engine loads, in the format of every other runtime."""
 
@@ -180,6 +216,36 @@ def checkpoint(spec: Spec, events: Events, folder: Path) -> Checkpoint:
         trust = {"trust_remote_code": spec.flag("model.trust_remote_code", False)}
         where = weights.checkpoint(folder, config, dtype, spec.count("seed", 0, least=0), trust, spec.cache)
     return Checkpoint(folder, where, config, dtype, source)
+
+
+def model_arguments(spec: Spec, made: Checkpoint) -> Dict[str, Any]:
+    """The arguments that every engine takes by the same name."""
+    return {
+        "model": str(made.where),
+        "tokenizer": str(made.where),
+        "dtype": str(made.dtype).replace("torch.", ""),
+        "tensor_parallel_size": spec.count("runtime.tensor_parallel_size", 1),
+        "trust_remote_code": spec.flag("model.trust_remote_code", False),
+    }
+
+
+def tell_model(spec: Spec, events: Events, made: Checkpoint, config: Any, text_config: Any, **facts: Any) -> None:
+    """Emits the event `model`. `facts`: dtype, device, device_name, compile and load_ns."""
+    parameters, parameter_bytes = count_parameters(made.where)
+    events.emit(
+        "model",
+        name=spec.text("model.name"),
+        path=str(made.folder),
+        config_path=str(made.folder / "config.json"),
+        architecture=(getattr(config, "architectures", None) or [None])[0],
+        parameters=parameters,
+        parameter_bytes=parameter_bytes,
+        layers=getattr(text_config, "num_hidden_layers", None),
+        attention=None,
+        weights=made.source,
+        seed=spec.count("seed", 0, least=0) if made.source == "random" else None,
+        **facts,
+    )
 
 
 def count_parameters(folder: Path) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import time
 from typing import Any, ContextManager, Dict, Iterator, List, Optional
 
@@ -17,12 +16,9 @@ from rooflens.runtimes.engines import Answered
 from rooflens.runtimes.tensorrt_llm import engine
 from rooflens.workload.dataset import Round, Sample
 from rooflens.workload.errors import WorkloadError
-from rooflens.workload.events import SCHEMA, Events
+from rooflens.workload.events import Events
 from rooflens.workload.records import Step
 from rooflens.workload.spec import Spec
-
-# Keys of `infer` that TensorRT-LLM knows by the same name.
-HANDED_ON = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
 
 
 def run(spec: Spec, events: Events) -> None:
@@ -47,18 +43,9 @@ class Workload(engines.EngineWorkload):
     def sampling(self, seed: int) -> Any:
         from tensorrt_llm import SamplingParams
 
-        options: Dict[str, Any] = {}
-        if self.spec.flag("infer.do_sample", False):
-            for key in HANDED_ON:
-                if self.spec.get(f"infer.{key}", None) is not None:
-                    options[key] = self.spec.get(f"infer.{key}")
-            options["seed"] = seed
-        else:
-            options["top_k"] = 1  # TensorRT-LLM's word for greedy
-        return SamplingParams(
-            max_tokens=self.spec.max_new_tokens, ignore_eos=self.spec.flag("infer.ignore_eos", False),
-            return_perf_metrics=True, **options,
-        )
+        # top_k=1 is TensorRT-LLM's word for greedy.
+        options = engines.sampling_options(self.spec, seed, {"top_k": 1})
+        return SamplingParams(return_perf_metrics=True, **options)
 
     def generate(self, round_: Round, prompts: List[Any], params: List[Any]) -> List[Answered]:
         async def answer(prompt: Any, wanted: Any) -> Answered:
@@ -91,10 +78,7 @@ class Workload(engines.EngineWorkload):
         import torch
         from torch.profiler import ProfilerActivity, profile
 
-        options: Dict[str, Any] = {
-            key: self.spec.flag(f"pipeline.torch_profiler.{key}", False)
-            for key in ("record_shapes", "profile_memory", "with_stack", "with_flops")
-        }
+        options: Dict[str, Any] = dict(engines.profiler_options(self.spec))
         make = getattr(torch._C._profiler, "_ExperimentalConfig", None)
         if make is not None:
             with contextlib.suppress(TypeError):  # torch before 2.8 traces the thread that asks, and the device
@@ -109,22 +93,8 @@ class Workload(engines.EngineWorkload):
             session.export_chrome_trace(str(path))
             self.events.file(path, "kineto")
 
-    def write_facts(self) -> None:
-        record = {
-            "schema": SCHEMA,
-            "runtime": "tensorrt_llm",
-            "pass": self.spec.pass_name,
-            "clock": "host",
-            "time_of_a_token": "when the stream hands it out",
-            "max_new_tokens": self.spec.max_new_tokens,
-            "batch_size": self.spec.count("runtime.batch_size"),
-            "do_sample": self.spec.flag("infer.do_sample", False),
-            "ignore_eos": self.spec.flag("infer.ignore_eos", False),
-            "scheduler_facts": False,
-        }
-        path = self.spec.output / "workload.json"
-        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        self.events.file(path, "workload")
+    def facts(self) -> Dict[str, Any]:
+        return {"time_of_a_token": "when the stream hands it out", "scheduler_facts": False}
 
 
 def queued_ns(output: Any) -> Optional[int]:

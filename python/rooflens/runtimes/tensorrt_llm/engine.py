@@ -76,11 +76,7 @@ def engine_arguments(spec: Spec, made: engines.Checkpoint) -> Dict[str, Any]:
         cache["dtype"] = dtype
     batch_size = spec.count("runtime.batch_size")
     arguments: Dict[str, Any] = {
-        "model": str(made.where),
-        "tokenizer": str(made.where),
-        "dtype": str(made.dtype).replace("torch.", ""),
-        "tensor_parallel_size": spec.count("runtime.tensor_parallel_size", 1),
-        "trust_remote_code": spec.flag("model.trust_remote_code", False),
+        **engines.model_arguments(spec, made),
         "max_batch_size": batch_size,
         "kv_cache_config": KvCacheConfig(**cache),
         "cuda_graph_config": CudaGraphConfig(max_batch_size=batch_size)
@@ -96,22 +92,8 @@ def tell(spec: Spec, events: Events, loaded: Loaded, made: engines.Checkpoint, l
 
     config = made.config
     text_config = config.get_text_config() if hasattr(config, "get_text_config") else config
-    parameters, parameter_bytes = engines.count_parameters(made.where)
-    events.emit(
-        "model",
-        name=spec.text("model.name"),
-        path=str(made.folder),
-        config_path=str(made.folder / "config.json"),
-        architecture=(getattr(config, "architectures", None) or [None])[0],
-        parameters=parameters,
-        parameter_bytes=parameter_bytes,
-        dtype=str(made.dtype).replace("torch.", ""),
-        device=str(loaded.device),
-        device_name=devices.name(torch, loaded.device),
-        layers=getattr(text_config, "num_hidden_layers", None),
-        attention=None,
-        compile=spec.flag("runtime.cuda_graph", True),
-        weights=made.source,
-        seed=spec.count("seed", 0, least=0) if made.source == "random" else None,
-        load_ns=load_ns,
+    engines.tell_model(
+        spec, events, made, config, text_config, dtype=str(made.dtype).replace("torch.", ""),
+        device=str(loaded.device), device_name=devices.name(torch, loaded.device),
+        compile=spec.flag("runtime.cuda_graph", True), load_ns=load_ns,
     )

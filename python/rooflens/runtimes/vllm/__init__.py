@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from typing import Any, ContextManager, Dict, Iterator, List
 
@@ -12,7 +11,7 @@ from rooflens.runtimes.engines import Answered
 from rooflens.runtimes.vllm import engine, prompts
 from rooflens.runtimes.vllm.scheduler import Watch
 from rooflens.workload.dataset import Round, Sample
-from rooflens.workload.events import SCHEMA, Events
+from rooflens.workload.events import Events
 from rooflens.workload.records import Step
 from rooflens.workload.spec import Spec
 
@@ -87,23 +86,12 @@ class Workload(engines.EngineWorkload):
             for name in names
         ]
 
-    def write_facts(self) -> None:
+    def facts(self) -> Dict[str, Any]:
         cache = self.engine.vllm_config.cache_config
-        record = {
-            "schema": SCHEMA,
-            "runtime": "vllm",
-            "pass": self.spec.pass_name,
-            "clock": "host",
+        return {
             "time_of_a_step": "from the schedule, or the end of the step before, until its tokens are handed out",
-            "max_new_tokens": self.spec.max_new_tokens,
-            "batch_size": self.spec.count("runtime.batch_size"),
-            "do_sample": self.spec.flag("infer.do_sample", False),
-            "ignore_eos": self.spec.flag("infer.ignore_eos", False),
             "kv_blocks": cache.num_gpu_blocks,
             "kv_block_tokens": cache.block_size,
             "async_scheduling": self.engine.vllm_config.scheduler_config.async_scheduling,
             "scheduler_facts": self.watch.is_on,
         }
-        path = self.spec.output / "workload.json"
-        path.write_text(json.dumps(record, indent=1, default=str) + "\n", encoding="utf-8")
-        self.events.file(path, "workload")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Dict, Optional
 
 from rooflens import processor
@@ -53,7 +52,7 @@ def load(spec: Spec, events: Events) -> Loaded:
     made = engines.checkpoint(spec, events, folder)
     trust = spec.flag("model.trust_remote_code", False)
     events.emit("loading", what="engine", path=str(made.where))
-    arguments = engine_arguments(spec, made.where, made.dtype, EngineArgs)
+    arguments = engine_arguments(spec, made, EngineArgs)
     tokenizer = load_tokenizer(folder, trust)
     pictures = load_processor(folder, trust, made.config, tokenizer)
     arguments.update(picture_arguments(preprocess_options(spec, pictures), pictures))
@@ -79,22 +78,18 @@ def picture_arguments(options: Dict[str, Any], pictures: Any) -> Dict[str, Any]:
     return {"mm_processor_kwargs": options} if options else {}
 
 
-def engine_arguments(spec: Spec, where: Path, dtype: Any, known: Any) -> Dict[str, Any]:
+def engine_arguments(spec: Spec, made: engines.Checkpoint, known: Any) -> Dict[str, Any]:
     device = spec.text("runtime.device")
     if device.split(":")[0] not in ("auto", "cpu", "cuda"):
         raise WorkloadError(f"runtime.device is {device!r}, which is not known", "one of: auto, cpu, cuda")
     arguments: Dict[str, Any] = {
-        "model": str(where),
-        "tokenizer": str(where),
-        "dtype": str(dtype).replace("torch.", ""),
+        **engines.model_arguments(spec, made),
         "seed": spec.count("seed", 0, least=0),
         "max_num_seqs": spec.count("runtime.batch_size"),
-        "tensor_parallel_size": spec.count("runtime.tensor_parallel_size", 1),
         "gpu_memory_utilization": float(spec.get("runtime.gpu_memory_utilization", 0.9)),
         "kv_cache_dtype": spec.text("runtime.kv_cache_dtype", "auto"),
         "enable_prefix_caching": spec.flag("runtime.enable_prefix_caching", False),
         "enforce_eager": spec.flag("runtime.enforce_eager", False),
-        "trust_remote_code": spec.flag("model.trust_remote_code", False),
         # The line that vLLM logs every few seconds is not for us, and it takes time.
         "disable_log_stats": True,
     }
@@ -125,10 +120,7 @@ def profiler_arguments(spec: Spec, known: Any) -> Dict[str, Any]:
     """How this version of vLLM is told to profile."""
     folder = spec.output / TRACES
     folder.mkdir(exist_ok=True)
-    options = {
-        key: spec.flag(f"pipeline.torch_profiler.{key}", False)
-        for key in ("record_shapes", "profile_memory", "with_stack", "with_flops")
-    }
+    options = engines.profiler_options(spec)
     if "profiler_config" not in known.__dataclass_fields__:  # before vLLM 0.13
         names = {"profile_memory": "WITH_PROFILE_MEMORY"}
         os.environ["VLLM_TORCH_PROFILER_DIR"] = str(folder)
@@ -156,23 +148,9 @@ def tell(spec: Spec, events: Events, loaded: Loaded, made: engines.Checkpoint, l
 
     config = loaded.engine.vllm_config.model_config
     is_gpu = loaded.device.type == "cuda"
-    parameters, parameter_bytes = engines.count_parameters(made.where)
-    events.emit(
-        "model",
-        name=spec.text("model.name"),
-        path=str(made.folder),
-        config_path=str(made.folder / "config.json"),
-        architecture=(getattr(config.hf_config, "architectures", None) or [None])[0],
-        parameters=parameters,
-        parameter_bytes=parameter_bytes,
-        dtype=str(config.dtype).replace("torch.", ""),
-        device=str(loaded.device),
+    engines.tell_model(
+        spec, events, made, config.hf_config, config.hf_text_config,
+        dtype=str(config.dtype).replace("torch.", ""), device=str(loaded.device),
         device_name=torch.cuda.get_device_name() if is_gpu else processor.name(),
-        layers=getattr(config.hf_text_config, "num_hidden_layers", None),
-        attention=None,
-        compile=not spec.flag("runtime.enforce_eager", False),
-        weights=made.source,
-        seed=spec.count("seed", 0, least=0) if made.source == "random" else None,
-        load_ns=load_ns,
+        compile=not spec.flag("runtime.enforce_eager", False), load_ns=load_ns,
     )
-

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
-from rooflens.runtimes.engines import token_ids
+from rooflens.runtimes.engines import sampling_options, token_ids
 from rooflens.runtimes.pytorch.inputs import picture_prompt
 from rooflens.runtimes.vllm.engine import Loaded
 from rooflens.workload import pictures
 from rooflens.workload.dataset import Sample
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.spec import Spec
-
-# Keys of `infer` that vLLM knows by the same name.
-HANDED_ON = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
 
 
 def prepare(spec: Spec, loaded: Loaded, sample: Sample) -> Dict[str, Any]:
@@ -38,17 +35,9 @@ def no_repeat_ngram_size(spec: Spec) -> int:
 def sampling(spec: Spec, seed: int) -> Any:
     from vllm import SamplingParams
 
-    options: Dict[str, Any] = {}
-    if spec.flag("infer.do_sample", False):
-        for key in HANDED_ON:
-            if spec.get(f"infer.{key}", None) is not None:
-                options[key] = spec.get(f"infer.{key}")
-        options["seed"] = seed
-    else:
-        options["temperature"] = 0.0  # vLLM's word for greedy
+    # A temperature of 0 is vLLM's word for greedy.
+    options = sampling_options(spec, seed, {"temperature": 0.0})
     if no_repeat_ngram_size(spec):
         # Of the answer alone; transformers looks at the prompt, too.
         options["extra_args"] = {"ngram_size": no_repeat_ngram_size(spec), "window_size": 1 << 30}
-    return SamplingParams(
-        max_tokens=spec.max_new_tokens, ignore_eos=spec.flag("infer.ignore_eos", False), **options
-    )
+    return SamplingParams(**options)
