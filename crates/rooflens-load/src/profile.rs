@@ -71,7 +71,7 @@ pub struct ProfileWindow {
     pub base_url: String,
     /// How it is told.
     pub route: ProfileRoute,
-    /// Headers, TLS, and how long starting may take.
+    /// Headers, and how long starting may take.
     pub client: PlainClient,
     /// How long stopping may take: the server writes its traces before it answers.
     pub stop_timeout: Duration,

@@ -8,6 +8,7 @@
 //!   documentation is generated from them.
 //! * [`Names`] and [`Interner`]: names stand once, columns hold ids.
 //! * [`Notes`]: every problem met on the way is a counted row with a severity.
+//! * [`exposition`]: Prometheus' text, of servers under load and of saved pages.
 //! * [`RunId`]: what a run is called, wherever it is kept.
 //! * [`parquet_io`] and [`RunDir`]: the same tables as Parquet that any engine reads.
 //!
@@ -25,6 +26,7 @@
 pub mod cell;
 pub mod document;
 pub mod error;
+pub mod exposition;
 pub mod names;
 pub mod note;
 pub mod parquet_io;

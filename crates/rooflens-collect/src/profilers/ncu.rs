@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(kernel_id(&names, &[], &[3, 17]), "::regex:^(a|b)$:3|17");
         assert_eq!(kernel_id(&names[..1], &[], &[]), "::regex:^(a)$:");
         let (one, other) = (KernelRegex::new("x|y::z").unwrap(), KernelRegex::new("^w").unwrap());
-        assert_eq!(kernel_id(&names[..1], &[&one, &other], &[1]), r"::regex:^(a)$|((x|y\x3a\x3az))|(^w):1");
+        assert_eq!(kernel_id(&names[..1], &[&one, &other], &[1]), r"::regex:^(a)$|(x|y\x3a\x3az)|(^w):1");
         assert_eq!(kernel_id(&[], &[&other], &[1]), "::regex:(^w):1");
     }
 }

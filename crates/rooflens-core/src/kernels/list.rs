@@ -192,8 +192,7 @@ pub fn only(kernels: Vec<Listed>, wished: &[KernelRegex], path: &Path) -> Result
     if kernels.iter().any(|kernel| kernel.name.is_empty()) {
         return Err(wrong("one of its kernels has no name, so --kernel cannot select it"));
     }
-    let matches = |kernel: &Listed| wished.iter().any(|regex| regex.is_match(&kernel.name));
-    let kept: Vec<Listed> = kernels.into_iter().filter(matches).collect();
+    let kept = super::selected(kernels, wished, |kernel| &kernel.name)?;
     if kept.is_empty() { Err(wrong("none of its kernels match --kernel")) } else { Ok(kept) }
 }
 

@@ -29,3 +29,22 @@ pub fn regexes(texts: &[String]) -> Result<Vec<KernelRegex>, Error> {
     };
     texts.iter().map(read).collect()
 }
+
+/// The items whose name one of the expressions matches; all of them if there is no expression.
+fn selected<T>(items: Vec<T>, regexes: &[KernelRegex], name: impl Fn(&T) -> &str) -> Result<Vec<T>, Error> {
+    let mut kept = Vec::new();
+    for item in items {
+        let mut is_match = regexes.is_empty();
+        for regex in regexes {
+            is_match |= regex.is_match(name(&item)).map_err(|error| Error::KernelRegex {
+                place: "--kernel".to_owned(),
+                regex: regex.text().to_owned(),
+                error,
+            })?;
+        }
+        if is_match {
+            kept.push(item);
+        }
+    }
+    Ok(kept)
+}

@@ -105,7 +105,7 @@ pub fn top(request: &TopRequest, observer: &SharedObserver) -> Result<TopKernels
     let timeline::TimelineKernels { kernels, launches, stopped } =
         timeline::read(&request.inputs, request.phase, observer)?;
     let before = kernels.len();
-    let kernels = matching(kernels, &regexes);
+    let kernels = matching(kernels, &regexes)?;
     let found = TopKernels { phase: request.phase, kernels, most: request.most, before, launches, stopped };
     if let Some(path) = &request.output {
         let unwritable = |source| Error::Unwritable { path: path.clone(), source };
@@ -128,9 +128,8 @@ fn why_none(launches: u64) -> String {
 }
 
 /// Those whose name one of the expressions matches; all where there is none.
-pub fn matching(kernels: Vec<TopKernel>, regexes: &[KernelRegex]) -> Vec<TopKernel> {
-    let wanted = |kernel: &TopKernel| regexes.iter().any(|regex| regex.is_match(&kernel.name));
-    kernels.into_iter().filter(|kernel| regexes.is_empty() || wanted(kernel)).collect()
+pub fn matching(kernels: Vec<TopKernel>, regexes: &[KernelRegex]) -> Result<Vec<TopKernel>, Error> {
+    super::selected(kernels, regexes, |kernel| &kernel.name)
 }
 
 /// Kernels and their typical launches, `launches` of each, as `ncu --kernel-id` takes them.

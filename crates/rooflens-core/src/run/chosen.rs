@@ -19,12 +19,16 @@ pub fn write(places: &RunFolders, settings: &NcuSettings, notes: &Notes) -> Resu
     let kernels = kernels::read_timeline(&[timeline], None, &quiet).map(|read| read.kernels);
     let kernels = kernels.unwrap_or_default();
     let all = kernels.len();
-    let kernels = kernels::matching(kernels, &settings.kernel);
+    let (kernels, failed) = match kernels::matching(kernels, &settings.kernel) {
+        Ok(kernels) => (kernels, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
     let most = usize::try_from(settings.top_kernels).unwrap_or(usize::MAX).min(kernels.len());
     let text = if kernels.is_empty() {
-        let why = match all {
-            0 => "the timeline has no kernel".to_owned(),
-            all => format!("pipeline.ncu.kernel matches none of the {all} kernels of the timeline"),
+        let why = match (all, failed) {
+            (_, Some(error)) => error.to_string(),
+            (0, None) => "the timeline has no kernel".to_owned(),
+            (all, None) => format!("pipeline.ncu.kernel matches none of the {all} kernels of the timeline"),
         };
         let message = format!("{why}: Nsight Compute has nothing to profile");
         notes.add(Stage::Collect, Severity::Warning, "no_kernels", "ncu", message);

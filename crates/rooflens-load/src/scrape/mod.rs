@@ -1,10 +1,9 @@
 //! What a server says of itself while it is under load: its `/metrics`, on the clock of the load test.
 //!
-//! * `exposition`: the text; `kind` and `names`: which server wrote it and what its names mean in terms of `quantities`.
+//! * `kind` and `names`: which server wrote a page and what its names mean in terms of `quantities`.
 //! * `page`: a page as one [`ServerSample`]; `series`: samples over time; `summary`: what they come to.
 //! * `http`: a small blocking HTTP client; `scraper`: the thread that asks.
 
-mod exposition;
 mod http;
 mod kind;
 mod names;
@@ -16,7 +15,6 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use exposition::{ExpositionReport, ExpositionSample, read_exposition};
 pub use http::{HttpError, PlainClient, PlainResponse, PlainUrl};
 pub use kind::ServerKind;
 pub use page::{Buckets, DistributionTotals, ServerPage, ServerSample, read_server_page, recognise};

@@ -1,8 +1,8 @@
 //! A page of metrics as one sample of a server.
 
+use rooflens_schema::exposition::{ExpositionSample, read_exposition};
 use serde::Serialize;
 
-use super::exposition::{ExpositionSample, read_exposition};
 use super::kind::ServerKind;
 use super::names::{Feeds, Joined, MetricName, metrics_of};
 use super::quantities::{ServerCounter, ServerDistribution, ServerGauge};

@@ -42,7 +42,8 @@ impl Route {
     /// The address or a certificate file cannot be read. A host without an address is an error of each request.
     pub fn new(target: &LoadTarget) -> Result<Self, String> {
         let endpoint = Endpoint::new(target).map_err(|error| error.to_string())?;
-        let tls = endpoint.is_tls.then(|| tls::client_config(target)).transpose()?;
+        let config = || tls::client_config(target.ca_file.as_deref(), target.insecure, target.http2);
+        let tls = endpoint.is_tls.then(config).transpose()?;
         Ok(Route {
             addresses: Arc::new(endpoint.resolve(target.connect_timeout)),
             endpoint: Arc::new(endpoint),

@@ -6,6 +6,6 @@ pub mod gzip;
 pub mod pool;
 mod stream;
 pub mod timed;
-mod tls;
+pub(crate) mod tls;
 
 pub use endpoint::Endpoint;

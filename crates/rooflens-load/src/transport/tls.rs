@@ -1,5 +1,6 @@
 //! What TLS trusts.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -8,32 +9,34 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use crate::plan::LoadTarget;
-
-/// The client's side of TLS for this target.
-pub(super) fn client_config(target: &LoadTarget) -> Result<ClientConfig, String> {
+/// The client's side of TLS: which certificates it trusts, and whether it offers HTTP/2.
+pub(crate) fn client_config(
+    ca_file: Option<&Path>,
+    insecure: bool,
+    http2: bool,
+) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    let mut config = if target.insecure {
+    let mut config = if insecure {
         builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
             .with_no_client_auth()
     } else {
-        builder.with_root_certificates(roots(target)?).with_no_client_auth()
+        builder.with_root_certificates(roots(ca_file)?).with_no_client_auth()
     };
     config.alpn_protocols =
-        if target.http2 { vec![b"h2".to_vec(), b"http/1.1".to_vec()] } else { vec![b"http/1.1".to_vec()] };
+        if http2 { vec![b"h2".to_vec(), b"http/1.1".to_vec()] } else { vec![b"http/1.1".to_vec()] };
     Ok(config)
 }
 
-fn roots(target: &LoadTarget) -> Result<RootCertStore, String> {
+fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(system.certs);
-    if let Some(path) = &target.ca_file {
+    if let Some(path) = ca_file {
         let bad = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let certificates = CertificateDer::pem_file_iter(path).map_err(|error| bad(&error))?;
         let mut count = 0;

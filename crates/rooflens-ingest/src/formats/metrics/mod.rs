@@ -3,15 +3,13 @@
 //!
 //! Labels name machines, pods and devices by serial number. Only model, version and the device's index are kept. Of
 //! histograms, sum and count are.
-//!
-//! * `line`: one line of the text.
 
-mod line;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{HashMap, HashSet};
 
+use rooflens_schema::exposition::{ExpositionSample, read_sample, read_time};
 use rooflens_schema::tables::{MetricSampleRow, MetricSamples};
 use rooflens_schema::{Interner, Notes, Opt, RankTables, Severity, Stage};
 
@@ -19,7 +17,6 @@ use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
 use crate::formats::{Format, finish};
 use crate::lines;
-use line::{MetricsLine, PrometheusSample};
 
 /// The format.
 pub struct Metrics;
@@ -45,8 +42,8 @@ fn is_ours(metric: &str) -> bool {
 }
 
 /// Buckets say nothing without their bounds.
-fn is_bucket(sample: &PrometheusSample) -> bool {
-    sample.metric.ends_with("_bucket") && sample.labels.iter().any(|(label, _)| label == "le")
+fn is_bucket(sample: &ExpositionSample<'_>) -> bool {
+    sample.name.ends_with("_bucket") && sample.label("le").is_some()
 }
 
 impl Format for Metrics {
@@ -117,22 +114,26 @@ struct Pages {
 
 impl Pages {
     fn line(&mut self, text: &str) {
-        match line::read(text) {
-            MetricsLine::Nothing => {}
-            MetricsLine::Time(unix_ns) => self.announced = Some(unix_ns),
-            MetricsLine::Damaged => self.lost += 1,
-            MetricsLine::Sample(sample) if !is_ours(&sample.metric) || is_bucket(&sample) => self.others += 1,
-            MetricsLine::Sample(sample) => self.sample(sample),
+        let text = text.trim();
+        if let Some(comment) = text.strip_prefix('#') {
+            let time = comment.trim_start().strip_prefix("time ");
+            self.announced = time.and_then(|time| read_time(time.trim(), 1e9)).or(self.announced);
+        } else if !text.is_empty() {
+            match read_sample(text, 1e6) {
+                None => self.lost += 1,
+                Some(sample) if !is_ours(&sample.name) || is_bucket(&sample) => self.others += 1,
+                Some(sample) => self.sample(&sample),
+            }
         }
     }
 
-    fn sample(&mut self, sample: PrometheusSample) {
+    fn sample(&mut self, sample: &ExpositionSample<'_>) {
         // A time that is announced begins a page, as does a series that was there already.
-        let again = !self.seen.insert(sample.series.clone());
+        let again = !self.seen.insert(sample.series.to_owned());
         if again || (self.announced.is_some() && !self.times.is_empty()) {
             self.snapshot = self.snapshot.saturating_add(1);
             self.seen.clear();
-            self.seen.insert(sample.series);
+            self.seen.insert(sample.series.to_owned());
             self.times.push(None);
         }
         if self.times.is_empty() {
@@ -142,24 +143,24 @@ impl Pages {
         if let Some(time) = self.times.last_mut() {
             *time = (*time).max(told);
         }
-        let label =
-            |name: &str| sample.labels.iter().find(|(label, _)| label == name).map(|(_, value)| value);
-        let whole = |name: &str| label(name).and_then(|value| value.parse::<i32>().ok());
-        let serial = label("gpu_uuid").map(|serial| {
+        let whole = |name: &str| sample.label(name).and_then(|value| value.parse::<i32>().ok());
+        let serial = sample.label("gpu_uuid").map(|serial| {
             let next = self.devices.len() as i32;
-            *self.devices.entry(serial.clone()).or_insert(next)
+            *self.devices.entry(serial.to_owned()).or_insert(next)
         });
-        let model = label("model").or(label("model_name")).map(|value| self.interner.intern(value));
-        let version = label("version").map(|value| self.interner.intern(value));
+        let model =
+            sample.label("model").or(sample.label("model_name")).map(|value| self.interner.intern(value));
+        let version = sample.label("version").map(|value| self.interner.intern(value));
         self.rows.push(MetricSampleRow {
             snapshot: self.snapshot,
             unix_ns: Opt::NONE,
-            metric_id: self.interner.intern(&sample.metric),
+            metric_id: self.interner.intern(&sample.name),
             model_id: model.into(),
             version_id: version.into(),
             device: whole("gpu").or(serial).into(),
             instance: whole("GPU_I_ID").into(),
-            value: sample.value,
+            // NaN and infinities are no values.
+            value: Some(sample.value).filter(|value| value.is_finite()),
         });
     }
 

@@ -53,18 +53,6 @@ fn times_stand_before_a_page_or_behind_its_values() {
 }
 
 #[test]
-fn labels_are_text_with_escapes() {
-    let MetricsLine::Sample(sample) = line::read(r#"m{a="x\"y\\z,}", b="2",} 1.5e3 17"#) else {
-        panic!("a sample")
-    };
-    assert_eq!(sample.labels, [("a".to_owned(), "x\"y\\z,}".to_owned()), ("b".to_owned(), "2".to_owned())]);
-    assert_eq!((sample.value, sample.unix_ns), (Some(1500.0), Some(17_000_000)));
-    for damaged in ["m{a=\"x} 1", "m", "m{} x", "1m 2", "m 1 2 3", "m 1 nan", "{a=\"b\"} 1"] {
-        assert_eq!(line::read(damaged), MetricsLine::Damaged, "{damaged}");
-    }
-}
-
-#[test]
 fn other_text_is_not_ours() {
     for text in ["nv_inference_count", "I read DCGM_FI_DEV_GPU_TEMP today", "my_vllm:num_requests 3\n"] {
         assert!(read(text, &Notes::default()).is_err(), "{text}");

@@ -65,6 +65,8 @@ fn addresses_are_taken_apart() {
     ] {
         assert!(matches!(PlainUrl::parse(url), Err(HttpError::Address { .. })), "{url}");
     }
+    let error = PlainUrl::parse("http://user:secret@a/x").unwrap_err().to_string();
+    assert!(!error.contains("secret") && error.contains("a/x"), "{error}");
 }
 
 #[test]
@@ -102,6 +104,28 @@ fn broken_answers_are_errors() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = PlainUrl::parse(&format!("http://{free}/")).unwrap();
     assert!(matches!(PlainClient::default().get(&url), Err(HttpError::Io(_))));
+}
+
+#[test]
+fn redirects_are_answers() {
+    let moved =
+        get("HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n").unwrap();
+    assert_eq!(moved, (302, String::new()));
+}
+
+#[test]
+fn large_answers_are_refused() {
+    let address = serve(|_, _, _| {
+        let mut endless = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+        endless.resize(33 * 1024 * 1024, b'x');
+        Some(endless)
+    });
+    let url = PlainUrl::parse(&format!("http://{address}/")).unwrap();
+    assert!(matches!(PlainClient::default().get(&url), Err(HttpError::TooLarge)));
+    let head = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "x".repeat(300_000));
+    let address = serve(move |_, _, _| Some(head.clone().into_bytes()));
+    let url = PlainUrl::parse(&format!("http://{address}/")).unwrap();
+    assert!(matches!(PlainClient::default().get(&url), Err(HttpError::Protocol(_))));
 }
 
 #[test]

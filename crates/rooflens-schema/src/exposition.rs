@@ -11,8 +11,10 @@ const MAX_LABELS: usize = 64;
 /// A value of a metric. A histogram is several of them: `NAME_bucket` with the label `le`, `NAME_sum`, `NAME_count`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpositionSample<'a> {
-    /// Name of the metric, as it stands.
+    /// Name of the metric.
     pub name: Cow<'a, str>,
+    /// Name and labels as they stand in the line: they identify the series.
+    pub series: &'a str,
     /// Labels, in their order, unescaped.
     pub labels: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     /// May be NaN or infinite.
@@ -59,7 +61,11 @@ pub fn read_exposition<'a>(page: &'a str, mut each: impl FnMut(ExpositionSample<
     report
 }
 
-fn read_sample(line: &str, timestamp_unit_ns: f64) -> Option<ExpositionSample<'_>> {
+/// Reads a line that is not a comment. A timestamp counts units of this many nanoseconds: 10⁶ in Prometheus' format,
+/// 10⁹ in OpenMetrics.
+#[must_use]
+pub fn read_sample(line: &str, timestamp_unit_ns: f64) -> Option<ExpositionSample<'_>> {
+    let line = line.trim();
     if line.len() > MAX_LINE {
         return None;
     }
@@ -79,6 +85,7 @@ fn read_sample(line: &str, timestamp_unit_ns: f64) -> Option<ExpositionSample<'_
         None if bare_name.is_empty() => return None,
         None => Cow::Borrowed(bare_name),
     };
+    let series = line[..line.len() - rest.len()].trim_end();
     // An exemplar stands behind `#`.
     let numbers = rest.split_once(" #").map_or(rest, |(numbers, _)| numbers);
     let mut words = numbers.split_ascii_whitespace();
@@ -87,14 +94,16 @@ fn read_sample(line: &str, timestamp_unit_ns: f64) -> Option<ExpositionSample<'_
         Some(time) => Some(read_time(time, timestamp_unit_ns)?),
         None => None,
     };
-    words.next().is_none().then_some(ExpositionSample { name, labels, value, unix_ns })
+    words.next().is_none().then_some(ExpositionSample { name, series, labels, value, unix_ns })
 }
 
 fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == ':'
 }
 
-fn read_time(text: &str, unit_ns: f64) -> Option<i64> {
+/// A timestamp in nanoseconds since 1970; `None` if 64 bits cannot hold it.
+#[must_use]
+pub fn read_time(text: &str, unit_ns: f64) -> Option<i64> {
     if let Ok(whole) = text.parse::<i64>() {
         return whole.checked_mul(unit_ns as i64);
     }
