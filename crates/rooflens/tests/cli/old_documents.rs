@@ -6,16 +6,22 @@ use serde_json::Value;
 
 use super::*;
 
-/// Documents that are younger than schema 1.0's first, or tell of the machine.
-const OTHERS: [&str; 24] = [
+/// Documents that are younger than schema 1.0's first, that changed since, or that describe the machine.
+const OTHERS: [&str; 30] = [
+    "assets-link",
+    "assets-plan",
     "assets-readme",
+    "assets-status",
     "assets-variant",
+    "assets-verify",
     "bench",
     "bench-import",
     "blocks",
     "charts",
     "config-migrated",
     "doctor",
+    "externals-add",
+    "externals-sync",
     "externals-update",
     "model",
     "queries",
