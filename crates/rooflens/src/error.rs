@@ -6,9 +6,7 @@ use rooflens_core::error::{CompareError, CostError, Error, Hint};
 use rooflens_core::exit::Exit;
 use rooflens_core::shell::word;
 use rooflens_core::text::counted;
-use rooflens_project::assets::AssetError;
-use rooflens_project::externals::{ExternalsError, ExternalsFaultClass};
-use rooflens_project::skeleton::SkeletonError;
+use rooflens_project::{FaultClass, ProjectError};
 use rooflens_sample::Missing;
 
 /// A failure that ends the command.
@@ -53,9 +51,6 @@ pub enum CliError {
         /// The system's answer.
         source: std::io::Error,
     },
-    /// A project cannot be made.
-    #[error(transparent)]
-    Skeleton(SkeletonError),
     /// The project names no assets.
     #[error("there is no {path}")]
     NoBootstrap {
@@ -70,9 +65,6 @@ pub enum CliError {
         /// How many.
         changes: usize,
     },
-    /// A failure with reference sources.
-    #[error(transparent)]
-    Externals(ExternalsError),
     /// A folder to write to has something in it.
     #[error("{path} is not empty: nothing was written")]
     NotEmpty {
@@ -145,11 +137,9 @@ impl CliError {
         match self {
             CliError::Core(error) => error.kind().into(),
             CliError::Part { exit, .. } => *exit,
-            CliError::Externals(error) => exit_of_externals(error.class()),
             CliError::TableWithoutCsv { .. }
             | CliError::ParquetNeedsFile
             | CliError::StoreNeedsOutput
-            | CliError::Skeleton(_)
             | CliError::NoBootstrap { .. }
             | CliError::NeedsYes { .. }
             | CliError::NotOneFolder
@@ -201,7 +191,6 @@ impl CliError {
             }
             CliError::Stdout { .. } => Some(Hint::words("df -h . shows the free space")),
             CliError::Terminal { .. } => Some(Hint::words("TERM names the kind of terminal: echo $TERM")),
-            CliError::Skeleton(error) => error.hint().map(Hint::words),
             CliError::NoBootstrap { root, .. } => {
                 Some(Hint::words(format!("rooflens init {} --force adds what is missing", word(root))))
             }
@@ -219,7 +208,6 @@ impl CliError {
             CliError::NeedsYes { .. } => {
                 Some(Hint::words("--dry-run shows them; --yes makes them without asking"))
             }
-            CliError::Externals(error) => Some(Hint::words(error.hint())),
             CliError::NotEmpty { path } => {
                 Some(Hint::words(format!("choose another folder than {}", word(path))))
             }
@@ -243,19 +231,15 @@ impl From<CompareError> for CliError {
     }
 }
 
-impl From<AssetError> for CliError {
-    fn from(error: AssetError) -> Self {
-        CliError::Core(Error::Assets(error))
+impl From<ProjectError> for CliError {
+    fn from(error: ProjectError) -> Self {
+        CliError::Core(Error::Project(error))
     }
 }
 
-/// The exit code of a failure with reference sources.
-pub fn exit_of_externals(class: ExternalsFaultClass) -> Exit {
-    match class {
-        ExternalsFaultClass::Usage => Exit::Usage,
-        ExternalsFaultClass::Environment => Exit::Environment,
-        ExternalsFaultClass::Data => Exit::Data,
-    }
+/// The exit code of a failure with a project.
+pub fn exit_of(class: FaultClass) -> Exit {
+    rooflens_core::error::kind_of_project(class).into()
 }
 
 fn facts(missing: &[Missing]) -> String {

@@ -19,31 +19,28 @@ pub use rooflens_schema::{DocumentSchema, SchemaTag};
 /// The documents whose types this crate defines.
 pub const DOCUMENTS: &[DocumentSchema] = &[
     DocumentSchema::of::<crate::advise::AdviceDocument<'_>>("advice", "`rooflens advise --format json`"),
-    DocumentSchema::of::<assets::AssetsLinkDocument<'_>>(
-        "assets-link",
-        "`rooflens assets link --format json`",
-    ),
-    DocumentSchema::of::<assets::AssetsPlanDocument<'_>>(
+    DocumentSchema::of::<assets::AssetsLinkDocument>("assets-link", "`rooflens assets link --format json`"),
+    DocumentSchema::of::<assets::AssetsPlanDocument>(
         "assets-plan",
         "`rooflens assets link --dry-run --format json`",
     ),
-    DocumentSchema::of::<assets::AssetsReadmeDocument<'_>>(
+    DocumentSchema::of::<assets::AssetsReadmeDocument>(
         "assets-readme",
         "`rooflens assets readme --format json`",
     ),
-    DocumentSchema::of::<assets::AssetsStatusDocument<'_>>(
+    DocumentSchema::of::<assets::AssetsStatusDocument>(
         "assets-status",
         "`rooflens assets status --format json`",
     ),
-    DocumentSchema::of::<assets::AssetsSubsetDocument<'_>>(
+    DocumentSchema::of::<assets::AssetsSubsetDocument>(
         "assets-subset",
         "`rooflens assets subset --format json`",
     ),
-    DocumentSchema::of::<assets::AssetsVariantDocument<'_>>(
+    DocumentSchema::of::<assets::AssetsVariantDocument>(
         "assets-variant",
         "`rooflens assets variant --format json`",
     ),
-    DocumentSchema::of::<assets::AssetsVerifyDocument<'_>>(
+    DocumentSchema::of::<assets::AssetsVerifyDocument>(
         "assets-verify",
         "`rooflens assets verify --format json`",
     ),
@@ -88,7 +85,7 @@ pub const DOCUMENTS: &[DocumentSchema] = &[
     DocumentSchema::of::<crate::doctor::Diagnosis>("doctor", "`rooflens doctor --format json`"),
     DocumentSchema::of::<crate::run::RunEnvironment>("env", "`report/env.json` of a run"),
     DocumentSchema::of::<crate::glossary::Explanation>("explanation", "`rooflens explain --format json`"),
-    DocumentSchema::of::<externals::ExternalsAddDocument<'_>>(
+    DocumentSchema::of::<externals::ExternalsAddDocument>(
         "externals-add",
         "`rooflens externals add --format json`",
     ),
@@ -96,15 +93,15 @@ pub const DOCUMENTS: &[DocumentSchema] = &[
         "externals-guard",
         "`rooflens externals guard --format json`",
     ),
-    DocumentSchema::of::<externals::ExternalsStagedDocument<'_>>(
+    DocumentSchema::of::<externals::ExternalsStagedDocument>(
         "externals-staged",
         "`rooflens externals status --staged --format json`",
     ),
-    DocumentSchema::of::<externals::ExternalsStatusDocument<'_>>(
+    DocumentSchema::of::<externals::ExternalsStatusDocument>(
         "externals-status",
         "`rooflens externals status --format json`",
     ),
-    DocumentSchema::of::<externals::ExternalsSyncDocument<'_>>(
+    DocumentSchema::of::<externals::ExternalsSyncDocument>(
         "externals-sync",
         "`rooflens externals sync --format json`",
     ),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rooflens_cost::hardware::HardwareError;
 use rooflens_cost::hold::{Held, HoldError};
 use rooflens_cost::{ConfigError, EstimateError};
-use rooflens_project::assets::HubName;
+use rooflens_project::hub::HubName;
 
 use super::{ErrorKind, Hint, name_of};
 use crate::shell::word;

@@ -124,7 +124,7 @@ pub fn of(error: &Error) -> Option<Hint> {
         Error::NoProject { .. } => {
             words("rooflens init NEW_PROJECT creates one; another folder: --project DIR")
         }
-        Error::Assets(error) => error.hint().map(Hint::words),
+        Error::Project(error) => error.hint.clone().map(Hint::words),
         Error::OldName { .. } => words("docs/migrating.md lists the old names"),
         Error::Compose(error) => compose(error),
         Error::Plan(error) => Some(Hint::words(error.hint())),

@@ -20,7 +20,7 @@ use rooflens_collect::profilers::ncu::NcuRefusal;
 use rooflens_collect::{ExecuteError, PlanError};
 use rooflens_compose::ComposeError;
 use rooflens_ingest::IngestError;
-use rooflens_project::assets::{AssetError, AssetFaultClass};
+use rooflens_project::{FaultClass, ProjectError};
 use rooflens_schema::SchemaError;
 
 pub use self::bench::BenchError;
@@ -242,9 +242,9 @@ pub enum Error {
         /// The folder that was asked for.
         path: Option<PathBuf>,
     },
-    /// Assets are not as a command needs them.
+    /// An operation on a project failed.
     #[error("{}", place::placed(&.0.to_string(), .0.place.as_deref()))]
-    Assets(AssetError),
+    Project(ProjectError),
     /// There is no folder of configs.
     #[error("there is no config folder {path}")]
     NoConfigFolder {
@@ -338,7 +338,7 @@ impl Error {
             Error::Bench(error) => error.kind(),
             Error::Fleet(error) => error.kind(),
             Error::Runs(error) => error.kind(),
-            Error::Assets(error) => kind_of_assets(error.class()),
+            Error::Project(error) => kind_of_project(error.class),
             Error::NoConfigFolder { .. }
             | Error::NoProject { .. }
             | Error::OldName { .. }
@@ -388,13 +388,13 @@ fn kind_of_refusal(refusal: NcuRefusal) -> ErrorKind {
     }
 }
 
-/// The kind of a failure with assets.
-pub fn kind_of_assets(class: AssetFaultClass) -> ErrorKind {
+/// The kind of a failure with a project.
+pub fn kind_of_project(class: FaultClass) -> ErrorKind {
     match class {
-        AssetFaultClass::Config => ErrorKind::Usage,
-        AssetFaultClass::Environment => ErrorKind::Environment,
-        AssetFaultClass::Data => ErrorKind::Data,
-        AssetFaultClass::Interrupted => ErrorKind::Interrupted,
+        FaultClass::Usage => ErrorKind::Usage,
+        FaultClass::Environment => ErrorKind::Environment,
+        FaultClass::Data => ErrorKind::Data,
+        FaultClass::Interrupted => ErrorKind::Interrupted,
     }
 }
 

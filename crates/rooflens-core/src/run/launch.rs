@@ -78,7 +78,7 @@ fn planned(composed: PlacedJob, project: &Path) -> Result<PlannedJob, Error> {
     let config = composed.composition.resolved().map_err(Error::Compose)?;
     let unusable = |error: SettingsError| Error::Plan(error.into());
     let dataset = RunSettings::read_dataset(&config).map_err(unusable)?;
-    let config = samples::located(&config, &dataset, project).map_err(Error::Assets)?;
+    let config = samples::located(&config, &dataset, project).map_err(Error::Project)?;
     let (mut settings, made) = rooflens_collect::planned(&config).map_err(Error::Plan)?;
     // The workload gets files; what the run records is the variant that was asked for.
     settings.dataset = dataset;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rooflens_collect::execute::named_program;
 use rooflens_collect::package;
-use rooflens_project::assets::HubName;
+use rooflens_project::hub::HubName;
 use rooflens_project::skeleton::{self, SkeletonOptions};
 
 use super::RunRequest;

@@ -1,12 +1,11 @@
 //! Models and datasets, linked from where they are stored.
 //!
-//! A project names what it needs from outside in `bootstrap.yaml`. [`plan`] compares that with the
-//! disk and changes nothing; [`apply`] does what a plan says; [`status`] and [`verify`] look at what
-//! is there; [`subset`] and [`variant`] make variants of datasets; [`readme`] describes one. All of
-//! them return data: printing, asking and exit codes are the command line's.
+//! A project names in `bootstrap.yaml` what it needs from outside. [`plan`] compares that with the disk and changes
+//! nothing; [`apply`] does what a plan says; [`status`] and [`verify()`] look at what is there; [`variants`] creates
+//! samples and transformed data of datasets; [`readme`] describes a dataset.
 //!
-//! Three rules hold throughout. A real file or folder is never removed or replaced. Nothing is
-//! written outside the project, not through a linked parent either. A second run does nothing.
+//! Three rules always hold. A real file or folder is never removed or replaced. Nothing is written outside the project,
+//! not through a linked parent either. A second run does nothing.
 //!
 //! # `bootstrap.yaml`
 //!
@@ -56,46 +55,41 @@
 //! `$HF_HOME/hub`, the file's `HF_SNAPSHOTS_ROOT`, and the default cache, in this order. A path
 //! below a root that is itself a repository of a hub cache stands for its `main` snapshot.
 
-mod apply;
 pub mod archive;
 mod bootstrap;
-mod error;
-mod files;
-mod hub_name;
-mod plan;
-mod project;
+mod disk;
+mod link;
 pub mod readme;
-mod required;
-mod roots;
-mod snapshot;
-mod source;
-mod status;
-mod step;
-pub mod subset;
-mod tracking;
-pub mod variant;
+mod sampler;
+pub mod variants;
 mod verify;
-mod walk;
-mod watch;
 
-pub use apply::{Applied, AssetOutcome, StepResult, apply};
-pub use bootstrap::{Asset, AssetKind, AssetSource, Bootstrap, Checksum, Extraction};
-pub use error::{AssetError, AssetFault, AssetFaultClass, ErrorReport};
-pub use files::{Disk, FileKind, FileSystem};
-pub use hub_name::{CachedModel, HubName};
-pub use plan::{Surroundings, plan};
-pub use project::Project;
-pub use required::Required;
-pub use roots::StorageRoot;
-pub use source::{Absence, Located};
-pub use status::{
-    AssetStatus, AssetStatusReport, AssetWarning, ExtractionState, ExtractionStatus, LinkState, status,
+use std::path::Path;
+
+pub use bootstrap::{Asset, AssetKind, Bootstrap};
+pub use disk::{AssetSize, Ignored, Project, ignored};
+pub use link::{
+    Action, AssetOutcome, AssetState, AssetStatus, AssetStep, ExtractionState, ExtractionStatus, StepResult,
+    apply, failure, plan, status,
 };
-pub use step::{Action, AssetPlan, AssetStep, Conflict, Consent};
-pub use tracking::{Git, Ignored, Tracking, Untracked};
-pub use verify::{AssetVerification, FileProblem, Problem, Verification, VerificationResult, verify};
-pub use walk::AssetSize;
-pub use watch::{AssetObserver, StepProgress, Unwatched};
+pub use verify::{AssetVerification, FileProblem, Problem, Required, Verdict, verify};
 
-/// The version of every document of this module.
-pub const SCHEMA_VERSION: u32 = 1;
+/// Follows work that takes long, and can stop it.
+pub trait AssetObserver {
+    /// An archive is being unpacked.
+    fn unpacks(&mut self, _archive: &Path) {}
+
+    /// So many bytes of a step are done, of a total if it is known. Called about once per megabyte.
+    fn goes_on(&mut self, _bytes: u64, _total: Option<u64>) {}
+
+    /// Whether to stop. What is half done is undone.
+    fn should_stop(&self) -> bool {
+        false
+    }
+}
+
+/// Follows nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwatched;
+
+impl AssetObserver for Unwatched {}

@@ -222,15 +222,15 @@ impl Work<'_> {
             }
             Ok(changed) => {
                 let shown: Vec<String> =
-                    changed.iter().map(|it| format!("{}={}", it.key, it.value)).collect();
+                    changed.iter().map(|(key, value)| format!("{key}={value}")).collect();
                 let why = found.row.why.clone().unwrap_or_default();
                 let shown = if shown.is_empty() { format!("not needed: {why}") } else { shown.join(" ") };
                 tell(&mut self.made.renamed, shown);
                 let mut stays = None;
-                for one in changed {
-                    let value = WrittenValue::Text(vec![one.value]);
+                for (key, value) in changed {
+                    let value = WrittenValue::Text(vec![value]);
                     let entry = YamlEntry { value, ..entry.clone() };
-                    stays = self.settle(parent, &one.key, entry).or(stays);
+                    stays = self.settle(parent, &key, entry).or(stays);
                 }
                 stays
             }

@@ -14,11 +14,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod error;
 mod files;
 mod write;
 
-pub use error::SkeletonError;
 pub use files::{SkeletonFile, files};
 pub use write::{Written, write};
 

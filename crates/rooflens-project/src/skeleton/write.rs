@@ -4,10 +4,11 @@ use std::fs::{self, FileType, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Existing, SkeletonError, SkeletonFile, SkeletonOptions, files};
+use super::{Existing, SkeletonFile, SkeletonOptions, files};
+use crate::error::{ProjectError, Result};
 
-/// So many names are told of what a folder has in it.
-const NAMES_TOLD: usize = 3;
+/// How many names a message lists.
+const NAMES_SHOWN: usize = 3;
 
 /// What was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +27,8 @@ pub struct Written {
 /// made so far is removed again.
 ///
 /// # Errors
-/// [`SkeletonError`] where the folder is not empty, something is in the way, or the system refuses.
-pub fn write(folder: &Path, options: &SkeletonOptions) -> Result<Written, SkeletonError> {
+/// If the folder is not empty, something is in the way, or the system refuses.
+pub fn write(folder: &Path, options: &SkeletonOptions) -> Result<Written> {
     if options.existing == Existing::Refuse {
         check_empty(folder)?;
     }
@@ -46,7 +47,7 @@ pub fn write(folder: &Path, options: &SkeletonOptions) -> Result<Written, Skelet
 }
 
 /// Makes all files or none.
-fn make(folder: &Path, files: &[SkeletonFile]) -> Result<(), SkeletonError> {
+fn make(folder: &Path, files: &[SkeletonFile]) -> Result<()> {
     let mut made = Made::default();
     for file in files {
         if let Err(error) = made.add(folder, file) {
@@ -57,8 +58,8 @@ fn make(folder: &Path, files: &[SkeletonFile]) -> Result<(), SkeletonError> {
     Ok(())
 }
 
-fn check_empty(folder: &Path) -> Result<(), SkeletonError> {
-    let refused = |source| SkeletonError::Refused { path: folder.to_owned(), action: "read", source };
+fn check_empty(folder: &Path) -> Result<()> {
+    let refused = |error| refused(folder, "read", &error);
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -73,14 +74,23 @@ fn check_empty(folder: &Path) -> Result<(), SkeletonError> {
         return Ok(());
     }
     found.sort();
-    let more = found.len().saturating_sub(NAMES_TOLD);
-    found.truncate(NAMES_TOLD);
-    Err(SkeletonError::NotEmpty { folder: folder.to_owned(), found, more })
+    let more = match found.len().saturating_sub(NAMES_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    found.truncate(NAMES_SHOWN);
+    let (folder, found) = (folder.display(), found.join(", "));
+    Err(ProjectError::usage(format!("'{folder}' is not empty: it has {found}{more}"))
+        .hint("name a new folder, or add --force to keep every file there and add those that are missing"))
+}
+
+fn refused(path: &Path, action: &str, error: &io::Error) -> ProjectError {
+    ProjectError::usage(format!("'{}' cannot be {action}: {error}", path.display()))
 }
 
 /// Whether a file of the project is there already. All that must be folders on the way to it are
 /// checked, so that nothing is written through a link to somewhere else.
-fn is_there(folder: &Path, path: &str) -> Result<bool, SkeletonError> {
+fn is_there(folder: &Path, path: &str) -> Result<bool> {
     let mut place = folder.to_owned();
     // The project's own folder may be a link: it is what the user named.
     if !exists(&place, |place| fs::metadata(place).map(|it| it.file_type()), "a folder", FileType::is_dir)? {
@@ -104,13 +114,11 @@ fn exists(
     kind_of: impl Fn(&Path) -> io::Result<FileType>,
     expected: &'static str,
     fits: impl Fn(&FileType) -> bool,
-) -> Result<bool, SkeletonError> {
+) -> Result<bool> {
     let kind = match kind_of(place) {
         Ok(kind) => kind,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-        Err(source) => {
-            return Err(SkeletonError::Refused { path: place.to_owned(), action: "read", source });
-        }
+        Err(error) => return Err(refused(place, "read", &error)),
     };
     if fits(&kind) {
         return Ok(true);
@@ -120,7 +128,9 @@ fn exists(
         () if kind.is_dir() => "a folder",
         () => "a file",
     };
-    Err(SkeletonError::InTheWay { path: place.to_owned(), expected, actual })
+    let place = place.display();
+    Err(ProjectError::usage(format!("'{place}' is in the way: expected {expected}, found {actual}"))
+        .hint(format!("move '{place}' away")))
 }
 
 /// What was made so far, in order.
@@ -131,19 +141,19 @@ struct Made {
 }
 
 impl Made {
-    fn add(&mut self, folder: &Path, file: &SkeletonFile) -> Result<(), SkeletonError> {
+    fn add(&mut self, folder: &Path, file: &SkeletonFile) -> Result<()> {
         let place = folder.join(file.path);
         if let Some(parent) = place.parent() {
             self.make_folder(parent)?;
         }
-        let refused = |source| SkeletonError::Refused { path: place.clone(), action: "written", source };
+        let refused = |error| refused(&place, "written", &error);
         // A file that came up since the check is not overwritten either, nor is a link followed.
         let mut open = OpenOptions::new().write(true).create_new(true).open(&place).map_err(refused)?;
         self.files.push(place.clone());
         open.write_all(file.contents.as_bytes()).map_err(refused)
     }
 
-    fn make_folder(&mut self, folder: &Path) -> Result<(), SkeletonError> {
+    fn make_folder(&mut self, folder: &Path) -> Result<()> {
         // Above a relative path, there is the working folder.
         if folder.as_os_str().is_empty() || folder.is_dir() {
             return Ok(());
@@ -151,11 +161,7 @@ impl Made {
         if let Some(parent) = folder.parent() {
             self.make_folder(parent)?;
         }
-        fs::create_dir(folder).map_err(|source| SkeletonError::Refused {
-            path: folder.to_owned(),
-            action: "made",
-            source,
-        })?;
+        fs::create_dir(folder).map_err(|error| refused(folder, "made", &error))?;
         self.folders.push(folder.to_owned());
         Ok(())
     }
@@ -182,7 +188,7 @@ mod tests {
         let file = |path| SkeletonFile { path, contents: "text" };
         let files = [file("a/b/c"), file("a/d"), file("mine/e"), file("f")];
         let error = make(&place.path().join("."), &files).unwrap_err();
-        assert!(matches!(&error, SkeletonError::Refused { .. }), "{error}");
+        assert!(error.to_string().contains("cannot be made"), "{error}");
         let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
         assert_eq!(left, ["mine"]);
     }

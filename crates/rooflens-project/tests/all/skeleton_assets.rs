@@ -1,17 +1,16 @@
-//! The skeleton's `bootstrap.yaml` and lock are what the other rooms of this crate read and write.
+//! The skeleton's `bootstrap.yaml` and lock are what the other modules of this crate read and write.
 
+use std::path::Path;
 use std::process::Command;
 
-use rooflens_project::assets::{AssetKind, Bootstrap, Git, Ignored, Tracking};
+use rooflens_project::assets::{AssetKind, Bootstrap, Ignored, ignored};
 use rooflens_project::externals::Lock;
 use rooflens_project::skeleton::{self, SkeletonOptions};
 
+use crate::assets_support::read;
+
 fn text(path: &str) -> &'static str {
     skeleton::files(&SkeletonOptions::default()).into_iter().find(|file| file.path == path).unwrap().contents
-}
-
-fn read(text: &str) -> Bootstrap {
-    Bootstrap::read(text, "bootstrap.yaml", &|path| panic!("{} is not there", path.display())).unwrap()
 }
 
 /// The file with its examples instead of the empty lists.
@@ -34,7 +33,6 @@ fn with_examples() -> Bootstrap {
 #[test]
 fn nothing_has_to_be_linked_for_the_first_run() {
     let bootstrap = read(text("bootstrap.yaml"));
-    assert_eq!(bootstrap.roots.len(), 3);
     assert!(bootstrap.assets.is_empty());
 }
 
@@ -55,15 +53,23 @@ fn git_tracks_nothing_that_is_linked_or_unpacked() {
     skeleton::write(place.path(), &SkeletonOptions::default()).unwrap();
     let made = Command::new("git").args(["init", "-q"]).current_dir(place.path()).status();
     assert!(made.unwrap().success());
-    for asset in with_examples().assets {
-        assert_eq!(Git.ignored(place.path(), &asset.target, false), Ignored::Yes, "{}", asset.name);
-        for extraction in asset.extract {
-            assert_eq!(Git.ignored(place.path(), &extraction.into, true), Ignored::Yes, "{}", asset.name);
+    for folder in ["models", "datasets"] {
+        let examples = with_examples()
+            .assets
+            .into_iter()
+            .filter(|asset| asset.kind.name() == folder.trim_end_matches('s'));
+        for asset in examples {
+            let link = match asset.kind {
+                AssetKind::Model => Path::new(folder).join(&asset.name),
+                AssetKind::Dataset => Path::new(folder).join(&asset.name).join("source-data"),
+            };
+            assert_eq!(ignored(place.path(), &link, false), Ignored::Yes, "{}", asset.name);
         }
     }
+    assert_eq!(ignored(place.path(), Path::new("datasets/pages/images"), true), Ignored::Yes);
 }
 
 #[test]
-fn the_lock_is_as_an_empty_one_is_written() {
-    assert_eq!(text("third_party/externals.lock"), Lock::default().to_text());
+fn the_lock_has_no_sources() {
+    assert_eq!(Lock::parse(text("third_party/externals.lock")).unwrap(), Lock::default());
 }

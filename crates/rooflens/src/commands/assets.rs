@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use rooflens_core::exit::Exit;
-use rooflens_project::assets::subset::{SubsetRequest, SubsetSampling};
-use rooflens_project::assets::variant::{VariantOrigin, VariantRequest};
+use rooflens_project::assets::variants::{SubsetRequest, VariantOrigin, VariantRequest};
 
-use crate::assets::{Assets, link, readme, status, subset, variant, verify};
+use crate::assets::{self, Assets, LinkRequest};
 use crate::commands::ProjectArgs;
 use crate::console::Console;
 use crate::error::CliError;
@@ -175,7 +174,7 @@ impl VariantArgs {
             None => VariantOrigin::Command { argv: self.command },
         };
         let (dataset, variant, parent) = (self.dataset, self.variant, self.from);
-        VariantRequest { dataset, variant, parent, transform, created: subset::now() }
+        VariantRequest { dataset, variant, parent, transform, created: assets::now() }
     }
 }
 
@@ -199,27 +198,27 @@ struct ReadmeArgs {
 pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let open = |chosen: &Chosen| Assets::open(&chosen.project.root()?, &chosen.names);
     match args.what {
-        What::Status(chosen) => status::answer(&open(&chosen)?, chosen.project.is_json(), console),
+        What::Status(chosen) => assets::status(&open(&chosen)?, chosen.project.is_json(), console),
         What::Verify(chosen) => {
-            let assets = Assets::open_with_datasets(&chosen.project.root()?, &chosen.names)?;
-            verify::answer(&assets, &chosen.names, chosen.project.is_json(), console)
+            let opened = Assets::open_with_datasets(&chosen.project.root()?, &chosen.names)?;
+            assets::verify(&opened, &chosen.names, chosen.project.is_json(), console)
         }
         What::Link(LinkArgs { chosen, dry_run, yes }) => {
-            let question = link::LinkRequest { dry_run, yes, json: chosen.project.is_json() };
-            link::answer(&open(&chosen)?, &question, console)
+            let question = LinkRequest { dry_run, yes, json: chosen.project.is_json() };
+            assets::link(&open(&chosen)?, &question, console)
         }
         What::Subset(args) => {
             let SubsetArgs { dry_run, project, .. } = &args;
             let (root, json, dry_run) = (project.root()?, project.is_json(), *dry_run);
-            subset::answer(&root, &args.request(), dry_run, json, console)
+            assets::subset(&root, &args.request(), dry_run, json, console)
         }
         What::Variant(args) => {
             let VariantArgs { dry_run, project, .. } = &args;
             let (root, json, dry_run) = (project.root()?, project.is_json(), *dry_run);
-            variant::answer(&root, &args.request(), dry_run, json, console)
+            assets::variant(&root, &args.request(), dry_run, json, console)
         }
         What::Readme(ReadmeArgs { dataset, check, project }) => {
-            readme::answer(&project.root()?, &dataset, check, project.is_json(), console)
+            assets::readme(&project.root()?, &dataset, check, project.is_json(), console)
         }
     }
 }
@@ -231,13 +230,11 @@ impl SubsetArgs {
             variant: self.variant,
             parent: self.from,
             list: self.list,
-            sampling: SubsetSampling {
-                epochs: self.epochs,
-                samples_per_epoch: self.samples,
-                shuffle: self.shuffle,
-                seed: self.seed,
-            },
-            created: subset::now(),
+            epochs: self.epochs,
+            samples_per_epoch: self.samples,
+            shuffle: self.shuffle,
+            seed: self.seed,
+            created: assets::now(),
         }
     }
 }

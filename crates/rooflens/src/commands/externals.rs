@@ -8,7 +8,7 @@ use rooflens_project::externals::{AddRequest, SourceKind, SyncRequest};
 use crate::commands::ProjectArgs;
 use crate::console::Console;
 use crate::error::CliError;
-use crate::externals::{self, add, guard, staged, status, sync, update};
+use crate::externals;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -150,7 +150,7 @@ struct StatusArgs {
 }
 
 fn kind_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(SourceKind::names())
+    PossibleValuesParser::new(SourceKind::ALL.iter().map(|kind| kind.name()))
 }
 
 /// Runs the command.
@@ -158,26 +158,28 @@ pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let open = |project: &ProjectArgs| externals::open(&project.root()?);
     match args.what {
         What::Status(StatusArgs { staged: true, project }) => {
-            staged::answer(&open(&project)?, project.is_json(), console)
+            externals::staged(&open(&project)?, project.is_json(), console)
         }
         What::Status(StatusArgs { project, .. }) => {
-            status::answer(&open(&project)?, project.is_json(), console)
+            externals::status(&open(&project)?, project.is_json(), console)
         }
-        What::Guard(project) => guard::answer(&open(&project)?, project.is_json(), console),
+        What::Guard(project) => externals::guard(&open(&project)?, project.is_json(), console),
         What::Sync(SyncArgs { names, how: How { dry_run, force }, project }) => {
             let request = SyncRequest { names, dry_run, force };
-            sync::answer(&open(&project)?, &request, project.is_json(), console)
+            externals::sync(&open(&project)?, &request, project.is_json(), console)
         }
         What::Update(UpdateArgs { names, dry_run, yes, project }) => {
-            let question = update::UpdateRequest { names, dry_run, yes, json: project.is_json() };
-            update::answer(&open(&project)?, &question, console)
+            let question = externals::UpdateRequest { names, dry_run, yes, json: project.is_json() };
+            externals::update(&open(&project)?, &question, console)
         }
         What::Add(AddArgs { url, kind, name, revision, paths, how: How { dry_run, force }, project }) => {
-            let url = add::address(url);
-            let kind = kind.as_deref().and_then(SourceKind::from_name);
-            let kind = kind.unwrap_or_else(|| SourceKind::suiting(&url, &paths));
+            let url = externals::address(url);
+            let kind = kind
+                .as_deref()
+                .and_then(|name| SourceKind::ALL.iter().copied().find(|kind| kind.name() == name));
+            let kind = kind.unwrap_or_else(|| SourceKind::default_for(&url, &paths));
             let request = AddRequest { kind, url, revision, name, paths, dry_run, force };
-            add::answer(&open(&project)?, &request, project.is_json(), console)
+            externals::add(&open(&project)?, &request, project.is_json(), console)
         }
     }
 }

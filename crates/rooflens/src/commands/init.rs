@@ -52,7 +52,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
         }),
         existing: if args.force { Existing::Complete } else { Existing::Refuse },
     };
-    let written = skeleton::write(&args.folder, &options).map_err(CliError::Skeleton)?;
+    let written = skeleton::write(&args.folder, &options)?;
     match args.format {
         OutputFormat::Json => {
             output::json(&InitDocument::new(&written), console.is_read_by_people())?;

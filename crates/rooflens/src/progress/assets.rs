@@ -1,6 +1,8 @@
-//! Progress of work with assets, whose steps count their bytes anew.
+//! Progress of work with assets: each step counts its bytes from zero.
 
-use rooflens_project::assets::{Action, AssetObserver, AssetStep, StepProgress};
+use std::path::Path;
+
+use rooflens_project::assets::AssetObserver;
 
 use super::reading::Reading;
 use crate::console::Console;
@@ -25,14 +27,12 @@ pub fn follow_assets<T>(
 }
 
 impl AssetObserver for Assets {
-    fn begins(&mut self, step: &AssetStep) {
-        if let Action::Extract { archive, .. } = &step.action {
-            self.reading.name(format!("unpacking {}", archive.display()));
-        }
+    fn unpacks(&mut self, archive: &Path) {
+        self.reading.name(format!("unpacking {}", archive.display()));
     }
 
-    fn goes_on(&mut self, progress: StepProgress) {
-        self.reading.set(progress.bytes, progress.total_bytes);
+    fn goes_on(&mut self, bytes: u64, total: Option<u64>) {
+        self.reading.set(bytes, total);
     }
 
     fn should_stop(&self) -> bool {

@@ -40,35 +40,17 @@ fn refused(archive: &[u8], why: &str) {
     assert_eq!(around, ["project", "storage"], "{why}");
 }
 
+/// The library's tests have every way to do harm; these are the messages that a user sees.
 #[test]
-fn names_that_climb_out() {
-    for name in ["../evil", "a/../../evil", "../../../../evil"] {
-        refused(&zip_maker::zip(&[zip_maker::file(name, "x")]), "has '..' in its path");
-        refused(&tar_maker::tar(&[(name, b'0', "", b"x")]), "has '..' in its path");
-    }
+fn hostile_archives_are_refused() {
+    refused(&tar_maker::tar(&[("a/../../evil", b'0', "", b"x")]), "has '..' in its path");
     refused(&zip_maker::zip(&[zip_maker::file("/tmp/rooflens-evil", "x")]), "has an absolute path");
-    refused(
-        &tar_maker::gz(&tar_maker::tar(&[("/tmp/rooflens-evil", b'0', "", b"x")])),
-        "has an absolute path",
-    );
     assert!(!Path::new("/tmp/rooflens-evil").exists());
-}
-
-#[test]
-fn links_that_lead_out() {
     let entries = [zip_maker::link("out", "../../.."), zip_maker::file("out/evil", "x")];
     refused(&zip_maker::zip(&entries), "not inside the archive");
-    refused(&tar_maker::tar(&[("out", b'2', "/etc", b"")]), "not inside the archive");
-    refused(&tar_maker::tar(&[("file", b'0', "", b"x"), ("hard", b'1', "file", b"")]), "is a hard link");
-}
-
-#[test]
-fn bombs() {
     let zeros = vec![0u8; 20_000_000];
-    let bomb = zip_maker::Entry { is_deflated: true, ..zip_maker::file("zeros", &zeros) };
-    refused(&zip_maker::zip(&[bomb]), "unpacks to more than 200 times its size");
-    let bomb = tar_maker::tar(&[("zeros", b'0', "", &zeros)]);
-    refused(&tar_maker::gz(&bomb), "raise max_ratio beside it in bootstrap.yaml");
+    let bomb = tar_maker::gz(&tar_maker::tar(&[("zeros", b'0', "", &zeros)]));
+    refused(&bomb, "raise max_ratio beside it in bootstrap.yaml");
     refused(b"neither a zip nor a tar", "is neither a zip, a tar nor a tar.gz");
 }
 

@@ -180,7 +180,7 @@ fn parity_147_update_refuses_a_dirty_checkout_and_goes_on_with_the_others() {
     let kept = world.project().join("third_party/github/upstream/src/kernel.cu");
     assert_eq!(std::fs::read(kept).unwrap(), b"mine\n");
     let unknown = world.externals(&["update", "upstraem"]);
-    assert!(unknown.hint().contains("did you mean upstream?"), "{}", unknown.stderr);
+    assert!(unknown.hint().contains("did you mean 'upstream'?"), "{}", unknown.stderr);
     // A remote out of reach fails its row alone.
     std::fs::rename(world.folder.path("upstream"), world.folder.path("away")).unwrap();
     let away = world.externals(&["update", "tree", "--yes"]);

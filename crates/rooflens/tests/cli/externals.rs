@@ -177,7 +177,7 @@ fn each_failure_has_its_code_and_hint() {
         (&["add", "file:///nonexistent/repository"], 3, "cannot be reached", "git ls-remote"),
         (&["add", "org/absent"], 3, "no snapshot of org/absent", "hf download org/absent"),
         (&["add", "../upstream", "--kind", "sparse", "--name", "x"], 2, "needs paths", "--path"),
-        (&["sync", "upstraem"], 2, "no source \"upstraem\"", "did you mean upstream?"),
+        (&["sync", "upstraem"], 2, "no source \"upstraem\"", "did you mean 'upstream'?"),
     ] {
         let answer = world.externals(args);
         assert_eq!((answer.code, answer.stdout.as_str()), (code, ""), "{args:?}: {}", answer.stderr);

@@ -1,7 +1,6 @@
 //! What the tests of assets share: a project and a storage in a folder that goes away.
 
 pub mod tar_maker;
-pub mod unpack;
 pub mod zip_maker;
 
 use std::collections::BTreeMap;
@@ -11,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rooflens_compose::EnvironmentLookup;
+use rooflens_project::ProjectError;
 use rooflens_project::assets::{
-    Action, Applied, AssetPlan, AssetStatusReport, Bootstrap, Disk, Project, Surroundings, Tracking,
-    Untracked, Unwatched, Verification, apply, plan, status, verify,
+    AssetOutcome, AssetStatus, AssetStep, AssetVerification, Bootstrap, Project, StepResult, Unwatched,
+    apply, plan, status, verify,
 };
 use tempfile::TempDir;
 
@@ -74,45 +74,34 @@ impl Workplace {
     }
 
     pub fn open(&self) -> Project {
-        Project::open(&self.project(""), &Disk).unwrap()
+        Project::open(&self.project("")).unwrap()
     }
 
-    pub fn plan_tracked(&self, bootstrap: &str, tracking: &dyn Tracking) -> AssetPlan {
-        let environment = self.environment();
-        let around = Surroundings { files: &Disk, environment: &environment, tracking };
-        plan(&self.open(), &read(bootstrap), &around)
+    pub fn plan(&self, bootstrap: &str) -> Vec<AssetStep> {
+        plan(&self.open(), &read(bootstrap), &self.environment())
     }
 
-    pub fn plan(&self, bootstrap: &str) -> AssetPlan {
-        self.plan_tracked(bootstrap, &Untracked)
+    /// The only step.
+    pub fn step(&self, bootstrap: &str) -> AssetStep {
+        let mut steps = self.plan(bootstrap);
+        assert_eq!(steps.len(), 1, "{steps:?}");
+        steps.remove(0)
     }
 
-    /// The only step's action.
-    pub fn action(&self, bootstrap: &str) -> Action {
-        let plan = self.plan(bootstrap);
-        assert_eq!(plan.steps.len(), 1, "{plan:?}");
-        plan.steps[0].action.clone()
+    pub fn apply(&self, steps: &[AssetStep]) -> Vec<AssetOutcome> {
+        apply(&self.open(), steps, &mut Unwatched)
     }
 
-    pub fn apply(&self, plan: &AssetPlan) -> Applied {
-        apply(&self.open(), plan, &mut |_| true, &mut Unwatched)
+    /// Links, and returns the result of each step.
+    pub fn link(&self, bootstrap: &str) -> Vec<StepResult> {
+        self.apply(&self.plan(bootstrap)).iter().map(|outcome| outcome.result).collect()
     }
 
-    pub fn link(&self, bootstrap: &str) -> Applied {
-        self.apply(&self.plan(bootstrap))
+    pub fn status(&self, bootstrap: &str) -> Vec<AssetStatus> {
+        status(&self.open(), &read(bootstrap), &self.environment())
     }
 
-    pub fn status_tracked(&self, bootstrap: &str, tracking: &dyn Tracking) -> AssetStatusReport {
-        let environment = self.environment();
-        let around = Surroundings { files: &Disk, environment: &environment, tracking };
-        status(&self.open(), &read(bootstrap), &around)
-    }
-
-    pub fn status(&self, bootstrap: &str) -> AssetStatusReport {
-        self.status_tracked(bootstrap, &Untracked)
-    }
-
-    pub fn verify(&self, bootstrap: &str) -> Verification {
+    pub fn verify(&self, bootstrap: &str) -> Vec<AssetVerification> {
         verify(&self.open(), &read(bootstrap), &mut Unwatched).unwrap()
     }
 
@@ -127,8 +116,14 @@ impl Workplace {
     }
 }
 
+/// Reads a text as `bootstrap.yaml`.
+pub fn load(text: &str) -> Result<Bootstrap, ProjectError> {
+    let folder = TempDir::new().unwrap();
+    Bootstrap::load(&write(&folder.path().join("bootstrap.yaml"), text))
+}
+
 pub fn read(text: &str) -> Bootstrap {
-    Bootstrap::read(text, "bootstrap.yaml", &|_| panic!("nothing beside")).unwrap()
+    load(text).unwrap()
 }
 
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> PathBuf {
