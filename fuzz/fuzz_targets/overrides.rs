@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rooflens_compose::overrides::{self, SweepContext};
+use rooflens_compose::overrides::Override;
 use rooflens_compose::sources::{ConfigSource, SearchPath};
 use rooflens_compose::{ComposeRequest, Composer, Mode};
 
@@ -20,12 +20,11 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let lines: Vec<&str> = text.lines().collect();
     for line in &lines {
-        let Ok(parsed) = overrides::parse(line, 0) else { continue };
+        let Ok(parsed) = line.parse::<Override>() else { continue };
         drop((parsed.key_text(), parsed.value_text()));
         let options = ["small".to_owned(), "large".to_owned()];
-        let context = SweepContext { group_options: &options, shuffle_seed: 0 };
-        if let Ok(values) = parsed.sweep_values(context) {
-            drop(values.take(JOBS).collect::<Vec<_>>());
+        if let Ok(texts) = parsed.sweep_texts(&options) {
+            drop(texts.take(JOBS).collect::<Vec<_>>());
         }
     }
     let files = [("config.yaml", CONFIG), ("db/small.yaml", "port: 1\n"), ("db/large.yaml", "port: 2\n")];

@@ -255,13 +255,13 @@ class Tree:
             return rng.choice(["${", "${x", "${x:", "a${b}}c${"])
         if self.calm and rng.random() < 0.9:
             return rng.choice(["${x}", "${y}", "${d}", "${l}", "${l.0}", "${l[1].x}", "${d.x}", "p_${x}_s", "${x}${y}", "$${x}", "${oc.select:nope}", "${oc.select:x,3}", "${oc.select:.z,'q'}",
-                               "${oc.env:HOME}", "${oc.env:NOPE_NOPE,7}", "${oc.decode:'3.5'}", "${oc.create:[1,${x}]}", "${oc.dict.keys:d}", "${oc.dict.values:d}", "${hydra:job.name}",
+                               "${oc.env:HOME}", "${oc.env:NOPE_NOPE,7}", "${oc.decode:'3.5'}", "${oc.create:[1,${x}]}", "${oc.dict.keys:d}", "${hydra:job.name}",
                                "${hydra:runtime.choices}", "${hydra:overrides.task}", "v=${d} l=${l}", "${oc.select:d.x.y.z,1}", "${oc.create:{p: ${y}, q: {r: 1}}}", "${z}", "${d.${name}}", "${oc.create:'a: ${x}'}"])
         return rng.choice([
             "${x}", "${y}", "${d}", "${l}", "${l.0}", "${l[0]}", "${d.x}", "${.x}", "${.y}", "${..x}", "${..d.x}", "${model}", "${model.name}",
             "${db.d}", "${srv.db.x}", "p_${x}_s", "${x}${y}", "$${x}", "\\${x}", "${nope}", "${oc.select:nope}", "${oc.select:x,3}", "${oc.select:.z,'q'}",
             "${oc.env:HOME}", "${oc.env:NOPE_NOPE,7}", "${oc.env:NOPE_NOPE}", "${oc.decode:'[1,2]'}", "${oc.decode:'3.5'}", "${oc.create:[1,${x}]}",
-            "${oc.create:{p: ${.y}}}", "${oc.dict.keys:d}", "${oc.dict.values:d}", "${oc.dict.values:.d}", "${hydra:job.name}", "${hydra:runtime.cwd}", "${hydra:nope}", "${hydra:overrides.task}",
+            "${oc.create:{p: ${.y}}}", "${oc.dict.keys:d}", "${hydra:job.name}", "${hydra:runtime.cwd}", "${hydra:nope}", "${hydra:overrides.task}",
             "${hydra.job.name}", "${d.${name}}", "${${name}}", "${oc.deprecated:x}", "v=${d} l=${l}", "${z}", "${unknown:1}", "${now:%%}", "${oc.select:d.x.y.z,1}",
             "${oc.select:.d.${name},${y}}", "${.d.x}", "${...x}", "${oc.dict.keys:l}", "${oc.create:'a: ${x}'}",
         ])
@@ -286,7 +286,7 @@ class Tree:
     def cli_value(self):
         rng = self.rng
         if self.sweeps and rng.random() < 0.6:
-            return rng.choice(["1,2", "a,b", "range(3)", "choice(x,y)", "'q',r", "[1],[2]", "range(0.0,1.0,0.5)", "glob(*)", "glob(a*)", "interval(0,1)", "{a:1},{b:2}", "true,null", "sort(3,1,2)"])
+            return rng.choice(["1,2", "a,b", "range(3)", "choice(x,y)", "'q',r", "[1],[2]", "range(0.0,1.0,0.5)", "glob(*)", "glob(a*)", "{a:1},{b:2}", "true,null"])
         if self.chance(0.03):
             return rng.choice(["a,b", "range(3)", "a=b", "[1,", "'open"])
         return rng.choice(["1", "2.5", "true", "null", "text", "'quo ted'", "[1,2]", "[]", "{x:1}", "{x:1,new:2}", "{d:{x:5}}", "{}", "???", "${x}", "'${y}'",

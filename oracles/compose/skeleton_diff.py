@@ -5,46 +5,28 @@
 The binary is rooflens-compose's `cargo build --example compose_view`; run this with the venv of
 hydra-core 1.3.8. Cases: every option of every group, every command line in a README, a comment or
 a task, and random combinations of options. Compared: the YAML of the job and of the hydra node,
-the resolved YAML, the defaults list and the choices; for sweeps, the jobs and the YAML of each.
+the resolved YAML, the defaults list and the choices; for sweeps, the jobs, as `compose_diff.py` does.
 No case may fail to compose. `--plant` has the binary make mistakes and fails unless one is noticed.
 """
 import argparse
-import copy
-import json
-import os
 import random
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 from hydra import initialize_config_dir
-from hydra._internal import config_loader_impl
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra._internal.hydra import Hydra
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
-from omegaconf import OmegaConf, open_dict
+
+import compose_diff
+from compose_diff import RECORDED, Ours
 
 SKELETON = Path(__file__).resolve().parents[2] / "crates/rooflens-project/skeleton"
 CONF = SKELETON / "conf"
-DEFAULTS = []
-
-
-def record(create):
-    """Keeps the defaults list of each composition: Hydra itself throws it away."""
-    def recording(**arguments):
-        DEFAULTS.append(create(**arguments))
-        return DEFAULTS[-1]
-    return recording
-
-
-config_loader_impl.create_defaults_list = record(config_loader_impl.create_defaults_list)
 
 
 def options():
@@ -77,7 +59,7 @@ def keys():
     """The key that chooses an option of each group; a group may be mounted more than once."""
     with initialize_config_dir(version_base="1.3", config_dir=str(CONF)):
         GlobalHydra.instance().config_loader().load_configuration("config", [], RunMode.RUN)
-    known = DEFAULTS[-1].overrides.known_choices
+    known = RECORDED[-1].overrides.known_choices
     return [key for key in known if not key.startswith("hydra/") and key != "local"]
 
 
@@ -100,74 +82,25 @@ def cases(pairs, seed):
         yield [f"{key}={rng.choice(choices[key])}" for key in chosen], False
 
 
-def view(full, defaults):
-    job = copy.deepcopy(full)
-    with open_dict(job):
-        del job["hydra"]
-    HydraConfig.instance().set_config(full)
-    result = {
-        "job": OmegaConf.to_yaml(job),
-        "hydra": OmegaConf.to_yaml(Hydra.get_sanitized_hydra_cfg(full)),
-        "defaults": [[d.config_path, d.package, d.is_self, d.parent, d.primary] for d in defaults.defaults],
-        "choices": [[key, value] for key, value in defaults.overrides.known_choices.items()],
-    }
-    OmegaConf.resolve(job)
-    result["resolved"] = OmegaConf.to_yaml(job)
-    return result
-
-
-def theirs(overrides, multirun):
+def theirs(case):
     with warnings.catch_warnings(), initialize_config_dir(version_base="1.3", config_dir=str(CONF)):
         warnings.simplefilter("error")
         loader = GlobalHydra.instance().config_loader()
-        if not multirun:
-            full = loader.load_configuration("config", overrides, RunMode.RUN, from_shell=False)
-            return [view(full, DEFAULTS[-1])]
-        master = loader.load_configuration("config", overrides, RunMode.MULTIRUN)
-        sweeper = master.hydra.sweeper
-        arguments = [f"{key}={value}" for key, value in (sweeper.params or {}).items()]
-        arguments += OmegaConf.to_container(master.hydra.overrides.task, resolve=False)
-        parsed = OverridesParser.create(config_loader=loader).parse_overrides(arguments)
-        jobs = [job for batch in BasicSweeper.split_arguments(parsed, sweeper.max_batch_size) for job in batch]
-        made = []
-        # The binary shows the first four.
-        for number, job in enumerate(jobs[:4]):
-            config = loader.load_sweep_config(master, list(job))
-            with open_dict(config):
-                config.hydra.job.id = config.hydra.job.num = number
-            made.append({"overrides": list(job), **view(config, DEFAULTS[-1])})
-        return made
-
-
-def ours(child, overrides, multirun):
-    question = {"dir": str(CONF), "config": "config", "overrides": overrides, "multirun": multirun}
-    child.stdin.write(json.dumps(question) + "\n")
-    child.stdin.flush()
-    answer = json.loads(child.stdout.readline())
-    if "err" in answer:
-        return [{"err": answer["err"]}]
-    if not multirun:
-        return [answer]
-    return [{"overrides": job, **made} for job, made in zip(answer["overrides"], answer["jobs"])]
-
-
-def difference(left, right):
-    if len(left) != len(right):
-        return f"{len(left)} jobs, not {len(right)}"
-    for number, (expected, actual) in enumerate(zip(left, right)):
-        for field, value in expected.items():
-            if actual.get(field) != value:
-                return f"job {number}, {field}:\n{value}\n--- but\n{actual.get(field, actual.get('err'))}"
-    return None
+        if case.sweeps:
+            return compose_diff.multirun(case, loader, [])
+        full = loader.load_configuration("config", case.overrides, RunMode.RUN, from_shell=False)
+        return compose_diff.view(full, RECORDED[-1], False)
 
 
 def run(binary, all_cases, plant=""):
-    environment = dict(os.environ, ROOFLENS_PLANT=plant)
-    with subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as child:
-        for overrides, multirun in all_cases:
-            found = difference(theirs(overrides, multirun), ours(child, overrides, multirun))
-            if found:
-                yield overrides, found
+    process = Ours(binary, plant)
+    for overrides, multirun in all_cases:
+        case = SimpleNamespace(config_name="config", overrides=overrides, sweeps=multirun)
+        want, got = theirs(case), process.compose(case, str(CONF))
+        found = compose_diff.difference(want, got)
+        if found or any(made.get("resolved") is None for made in want.get("jobs", [want])):
+            yield overrides, found or "Hydra does not resolve it", got.get("err")
+    process.end()
 
 
 def main():
@@ -186,8 +119,8 @@ def main():
                 sys.exit(1)
         return
     found = list(run(arguments.binary, all_cases))
-    for overrides, what in found[:5]:
-        print(overrides, what)
+    for difference in found[:5]:
+        print(*difference)
     print(f"seed {arguments.seed}: {len(all_cases)} cases, {len(found)} differences")
     sys.exit(bool(found))
 

@@ -41,3 +41,20 @@ def answers(binary, questions):
     lines = [json.loads(line) for line in ran.stdout.split("\n")[:-1]]
     assert len(lines) == len(questions), (len(lines), len(questions))
     return lines
+
+
+def typed(value):
+    """A value with its types, as the views write it."""
+    if value is None:
+        return ["null"]
+    if isinstance(value, bool):
+        return ["bool", value]
+    if isinstance(value, int):
+        return ["int", str(value)]
+    if isinstance(value, float):
+        return ["float", repr(value)]
+    if isinstance(value, str):
+        return ["str", str(value)]
+    if isinstance(value, (list, tuple)):
+        return ["list", [typed(item) for item in value]]
+    return ["map", [[typed(key), typed(item)] for key, item in value.items()]]

@@ -1,17 +1,20 @@
-"""Compares this crate's YAML with OmegaConf's and PyYAML's, on files and on random documents.
+"""Compares our YAML with OmegaConf's and PyYAML's, on files and on random documents.
 
-    python oracles/compose/yaml_diff.py VIEW_BINARY [--seed N] [--texts N] [--data N] [--show N]
+    python oracles/compose/yaml_diff.py VIEW_BINARY [--seed N] [--texts N] [--data N] [--no-real] [--show N]
 
-VIEW_BINARY is the built `examples/yaml_view`. Run with a Python that has hydra-core 1.3.8.
+VIEW_BINARY is the built `examples/yaml_view`. Run with a Python that has hydra-core 1.3.8. The random documents are such
+as people write. PyYAML reads YAML 1.1 with liberties of its own and our parser 1.2: damaged and unusual texts differ.
+Compared: the values with their types, what is written of them, line and column of each node, and what is refused.
 """
 
 import argparse
 import collections
 import io
 import json
+import math
 import os
 import random
-import re
+import struct
 import subprocess
 import sys
 
@@ -21,44 +24,229 @@ from omegaconf import OmegaConf
 from omegaconf._utils import get_omega_conf_dumper, get_yaml_loader
 from omegaconf.errors import GrammarParseError
 
-sys.path.insert(0, os.path.dirname(__file__))
-from yaml_cases import random_data, random_text, real_texts  # noqa: E402
+from texts import typed
 
 LOADER = get_yaml_loader()
+SKIPPED_ROOTS = ("/proc", "/sys", "/dev")
+
+# --- documents -------------------------------------------------------------------------------------
+WORDS = """
+0 1 -1 +5 017 08 0o17 0x1F 0xG 0b11 0b2 1_000 1__0 _1 1_ 0_ 1:30 190:20:30 1:60 1:5:07 -1:30 1:30.5
+1e3 1E3 1e-3 1e+3 1.5e3 1.5e+3 .5 +.5 -.5 5. 1.e3 1._5 1_.5 .5_ .inf -.inf +.Inf .INF .nan .NaN inf nan 1e5_0 1e400 1e-400
+12345678901234567890 -99999999999999999999999 0xffffffffffffffffff 9223372036854775807 9223372036854775808
+yes Yes YES no on Off true True TRUE false y n Y N null Null NULL ~ None nil
+2020-01-01 2020-1-1 2001-12-14t21:59:43.10-05:00 127.0.0.1 ??? ${a.b} ${oc.env:X,1}
+a abc a.b a-b a/b a:b a#b -a -- --- http://h/?x=1 C:\\x é 日本 😀 x\u200b
+""".split()
+MILD = ["a", "1", "2.5", "true", "null", "some words", "a-b", "x/y", "'q'", '"d"', "'two\n    lines'", '"esc\\n \\\n  aped"', "${x}", "é", "", "two\n    lines"]
+QUOTED = ["''", '""', "'it''s'", '"\\x41"', '"\\u00e9"', '"\\U0001F600"', '"a\\tb"', "'1'", '"yes"', '"\\"q\\""', '"\\/"', '"\\e\\0\\a\\b\\v\\f\\r"',
+          "' a '", '"a\n\n      b"']
+TAGGED = ["!!str 1", "!!int '3'", "!!float 1", "!!bool 'yes'", "!!null ''", "!!str", "!!int x", "!foo 1", "!!set {a}", "! '1'"]
 
 
+def scalar(rng, in_flow=False):
+    pick = rng.random()
+    if pick < 0.5:
+        text = rng.choice(MILD)
+    elif pick < 0.75:
+        text = rng.choice(WORDS)
+    elif pick < 0.85:
+        text = rng.choice(QUOTED)
+    elif pick < 0.88:
+        text = rng.choice(TAGGED)
+    else:
+        text = rng.choice("0123456789") + "".join(rng.choice("0123456789_.:eE+-xb") for _ in range(rng.randint(0, 6))) + rng.choice("0123456789eb_.")
+    # Within brackets `?`, `:` and a lone tag mean something else to each version.
+    return "b" if in_flow and (text in ("", "!!str", "???", "---") or ":" in text or "{" in text) else text
+
+
+def key(rng, taken):
+    text = rng.choice([rng.choice("abcdefgh"), rng.choice("abcdefgh") + str(rng.randint(0, 99)), rng.choice(["1", "true", "2.5", "'q k'", '"d"', "two words", "é", "on"])])
+    # A repeated key is refused by both; one in a while is enough.
+    return text if text not in taken or rng.random() < 0.05 else f"k{len(taken)}"
+
+
+def block(rng, indent, depth):
+    pad, lines, taken = " " * indent, [], set()
+    is_list = rng.random() < 0.35
+    for _ in range(rng.randint(1, 4)):
+        if not is_list:
+            taken.add(name := key(rng, taken))
+        head = pad + ("- " if is_list else name + rng.choice([": ", ": ", ":  ", " : "]))
+        pick = rng.random()
+        comment = rng.choice(["", "", "", " # note"])
+        if depth > 0 and pick < 0.35:
+            mark = rng.choice(["", "", "", " !!map", " !!seq"]) if rng.random() < 0.2 else ""
+            lines.append(head.rstrip() + mark + comment + "\n" + block(rng, indent + rng.choice([1, 2, 2, 2, 4]), depth - 1))
+        elif pick < 0.5:
+            lines.append(head + flow(rng, 2).replace("\n", "\n" + pad) + comment + "\n")
+        elif pick < 0.62:
+            lines.append(head + block_scalar(rng, indent))
+        elif pick < 0.7:
+            lines.append(head.rstrip() + "\n" + pad + "  several words\n" + pad + "  and more\n")
+        else:
+            text = scalar(rng)
+            lines.append(head + text.replace("\n", "\n" + pad) + comment + "\n")
+        if rng.random() < 0.08:
+            lines.append(rng.choice(["\n", pad + "# comment\n", "# comment\n", "   \n"]))
+    return "".join(lines)
+
+
+def block_scalar(rng, indent):
+    header = rng.choice("|>") + rng.choice(["", "", "-", "+"]) + rng.choice(["", "", " # c", " "])
+    pad = " " * (indent + rng.choice([1, 2, 2, 4]))
+    lines = [pad + "text"] + [rng.choice([pad + "text", pad + "  more", pad + "a: b # c", "", pad + "- x", pad + "tab\tx", pad + "end  ", pad + "é"]) for _ in range(rng.randint(0, 4))]
+    return header + "\n" + "".join(line + "\n" for line in lines)
+
+
+def flow(rng, depth):
+    pick = rng.random()
+    if depth > 0 and pick < 0.3:
+        items = rng.choice([", ", ", ", ",", " , "]).join(flow(rng, depth - 1) for _ in range(rng.randint(0, 3)))
+        return "[" + items + rng.choice(["", "", "," if items else ""]) + "]"
+    if depth > 0 and pick < 0.6:
+        taken = set()
+        pairs = []
+        for _ in range(rng.randint(0, 3)):
+            taken.add(name := key(rng, taken))
+            pairs.append(name + ": " + flow(rng, depth - 1))
+        return "{" + ", ".join(pairs) + "}"
+    return scalar(rng, in_flow=True)
+
+
+def merges(rng):
+    lines, names = [], []
+    for index in range(rng.randint(2, 5)):
+        pairs = [f"{name}: {rng.randint(0, 9)}" for name in rng.sample("xyz", rng.randint(0, 2))]
+        for _ in range(rng.randint(0, 2) if names else 0):
+            source = rng.choice([f"*{rng.choice(names)}", "[" + ", ".join(f"*{rng.choice(names)}" for _ in range(rng.randint(0, 3))) + "]", "{x: 5, q: 1}", rng.choice(["{}", "{z: 1}", "1", "[1]"])])
+            pairs.insert(rng.randint(0, len(pairs)), f"<<: {source}")
+        lines.append(f"k{index}: &m{index} {{{', '.join(pairs)}}}\n")
+        names.append(f"m{index}")
+    lines.append(rng.choice(["", f"l: [*{names[0]}, &s text, *s]\n", "" if rng.random() < 0.8 else "l: *nowhere\n", f"l:\n- *{names[-1]}\n"]))
+    return "".join(lines)
+
+
+def random_text(rng):
+    kind = rng.choice(["tree", "tree", "tree", "scalar", "merge"])
+    if kind == "tree":
+        text = block(rng, 0, rng.randint(1, 4))
+    elif kind == "scalar":
+        text = rng.choice(["a: {}", "- {}", "{}\n"]).replace("{}", scalar(rng))
+    else:
+        text = merges(rng)
+    if rng.random() < 0.05:
+        text = text.replace("\n", rng.choice(["\r\n", "\r"]))
+    if rng.random() < 0.1:
+        text = rng.choice(["---\n", "\ufeff", "# c\n", "# @package a\n", "\n# @package _global_\n"]) + text
+    return kind, text
+
+
+def real_texts():
+    """Every YAML file of this machine."""
+    texts = {}
+    for root, folders, files in os.walk("/"):
+        folders[:] = [folder for folder in folders if not os.path.join(root, folder).startswith(SKIPPED_ROOTS)]
+        for name in files:
+            path = os.path.join(root, name)
+            if name.endswith((".yaml", ".yml")) and os.path.isfile(path) and os.path.getsize(path) < 200_000:
+                try:
+                    with open(path, encoding="utf-8", newline="") as file:
+                        texts.setdefault(file.read(), path)
+                except (OSError, UnicodeDecodeError):
+                    continue
+    return [(name, text) for text, name in texts.items()]
+
+
+# --- data ------------------------------------------------------------------------------------------
+def random_data(rng, depth=None):
+    depth = rng.randint(1, 5) if depth is None else depth
+    size = rng.choice([0, 1, 1, 2, 3])
+    if rng.random() < 0.4:
+        return [random_value(rng, depth - 1) for _ in range(size)]
+    return {random_key(rng): random_value(rng, depth - 1) for _ in range(size)}
+
+
+def random_key(rng):
+    pick = rng.random()
+    if pick < 0.6:
+        return random_string(rng)
+    if pick < 0.7:
+        return rng.choice("abcdef") * rng.choice([1, 3, 121, 122, 123, 124, 130])
+    if pick < 0.8:
+        return rng.choice([0, 1, -5, 10**30, 2.5, 1e20, True, False, math.inf, 1.0])
+    return rng.choice("abcdefgh")
+
+
+def random_value(rng, depth):
+    if depth > 0 and rng.random() < 0.5:
+        return random_data(rng, depth)
+    pick = rng.random()
+    if pick < 0.6:
+        return random_string(rng)
+    if pick < 0.7:
+        return random_float(rng)
+    if pick < 0.8:
+        return rng.choice([0, 1, -1, rng.randint(-10**6, 10**6), 2**63 - 1, 2**63, -2**63, -2**63 - 1, 10**40])
+    return rng.choice([None, True, False])
+
+
+def random_float(rng):
+    pick = rng.random()
+    if pick < 0.3:
+        return rng.choice([0.0, -0.0, 1.0, 1e15, 1e16, 1e17, 123456789012345680.0, 1e-4, 1e-5, 1.5e-7, 1e22, 1e300, 5e-324, 1.7976931348623157e308, math.inf, -math.inf, math.nan, 0.1 + 0.2])
+    if pick < 0.6:
+        return rng.uniform(-1000, 1000)
+    value = struct.unpack("d", rng.randbytes(8))[0]
+    return math.nan if math.isnan(value) else value
+
+
+TEXTS = ["a", "word", "config", "${x.y}", "it's", '"q"', "#x", "a:", ":b", "-", "--", "x" * 30, "long-word-with-dashes", "é", "日本", "😀", "1", "yes", "'", ",", "path/to/file", "\\", "{", "[1]", "%", "x" * 90, "\u00a0"]
+PIECES = list("ab1 :#-?,[]{}'\"&*!|>%@`\\ye.0_+=~<") + [" ", " ", "  ", "\n", "\n", "\n\n", "\t", "\r", "\x00", "\x1b", "\x7f", "\xa0", "\ufeff", "\ufffe", "\U0010ffff", "😀", "é", "\u200b", "\u0301"]
+
+
+def random_string(rng):
+    pick = rng.random()
+    if pick < 0.25:
+        return rng.choice(WORDS + QUOTED)
+    if pick < 0.5:
+        return rng.choice([" ", " ", "  ", "\n"]).join(rng.choice(TEXTS) for _ in range(rng.randint(1, 30)))
+    if pick < 0.6:
+        return " ".join(rng.choice(TEXTS[:3]) for _ in range(rng.randint(10, 40)))
+    if pick < 0.7:
+        return "".join(rng.choice("0123456789_.:eE+-xb Ttz") for _ in range(rng.randint(1, 12)))
+    if pick < 0.75:
+        return f"{rng.randint(0, 9999):04}-{rng.randint(0, 99):0{rng.randint(1, 2)}}-{rng.randint(0, 99):02}" + rng.choice(["", "T1:02:03", " 01:02:03.5", "t1:02:03Z", "  1:02:03 +1", " 1:02:03-01:30", "T1:2:03", "x"])
+    if pick < 0.8:
+        return rng.choice(["\t", "é", "\\", "\n"]) + " ".join("".join(rng.choice("abc\t\"é😀") for _ in range(rng.randint(1, 12))) for _ in range(rng.randint(1, 25)))
+    return "".join(rng.choice(PIECES) for _ in range(rng.randint(0, 20)))
+
+
+# --- what OmegaConf says ---------------------------------------------------------------------------
 class Refused(Exception):
     """What OmegaConf would refuse after PyYAML has read it."""
 
 
-def typed(value, path=()):
-    if id(value) in path or len(path) > 500:
+def checked(value, path=()):
+    """Refuses what a config cannot hold."""
+    if id(value) in path or len(path) > 250:
         raise Refused("recursive or too deep")
-    if value is None:
-        return ["null"]
-    if isinstance(value, bool):
-        return ["bool", value]
-    if isinstance(value, int):
-        return ["int", str(value)]
-    if isinstance(value, float):
-        return ["float", repr(value)]
-    if isinstance(value, str):
-        return ["str", value]
-    if isinstance(value, bytes):
-        return ["bytes", list(value)]
     below = path + (id(value),)
-    if isinstance(value, (list, tuple)):
-        return ["list", [typed(item, below) for item in value]]
-    if isinstance(value, dict):
-        if any(not isinstance(key, (str, bytes, int, float, bool)) for key in value):
-            raise Refused("key type")
-        return ["map", [[typed(key), typed(item, below)] for key, item in value.items()]]
-    raise Refused(f"type {type(value).__name__}")
+    if isinstance(value, list):
+        for item in value:
+            checked(item, below)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, (str, int, float, bool)):
+                raise Refused("key type")
+            checked(item, below)
+    elif not isinstance(value, (str, int, float, bool, type(None))):
+        raise Refused(f"type {type(value).__name__}")
 
 
 def unshared(value):
     """A copy whose containers are all distinct, so that the dumper writes no anchors."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list):
         return [unshared(item) for item in value]
     if isinstance(value, dict):
         return {key: unshared(item) for key, item in value.items()}
@@ -76,64 +264,54 @@ def to_yaml(value):
                      Dumper=get_omega_conf_dumper())
 
 
-def places(loader, node):
-    """Line and column of a node and of those below, once its construction has merged what it merges."""
+def places(loader, node, lines):
+    """Line and column of a node and of those below, once its construction has merged what it merges. Of nodes with an
+    anchor or a tag ours is the place of the value, of block texts that of their first line, of lists that of
+    their first item, and of nothing any."""
     below = []
-    if node.tag == "tag:yaml.org,2002:map" and isinstance(node, yaml.MappingNode):
+    if isinstance(node, yaml.MappingNode):
         pairs = {loader.construct_object(key, deep=True): value for key, value in node.value}
-        below = [places(loader, value) for value in pairs.values()]
-    elif node.tag == "tag:yaml.org,2002:seq" and isinstance(node, yaml.SequenceNode):
-        below = [places(loader, item) for item in node.value]
+        below = [places(loader, value, lines) for value in pairs.values()]
     elif isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            pair = [places(loader, part) for part in item.value[0]]
-            below.append([item.start_mark.line + 1, item.start_mark.column + 1, pair])
-    return [node.start_mark.line + 1, node.start_mark.column + 1, below]
+        below = [places(loader, item, lines) for item in node.value]
+    mark = node.start_mark
+    if node.value == "" or lines[mark.line][mark.column:mark.column + 1] in ("&", "!", "|", ">", "-", ""):
+        return [None, None, below]
+    return [mark.line + 1, mark.column + 1, below]
+
+
+def same_places(theirs, ours):
+    here = theirs[0] is None or theirs[:2] == ours[:2]
+    return here and len(theirs[2]) == len(ours[2]) and all(map(same_places, theirs[2], ours[2]))
 
 
 def load(text):
     """OmegaConf.load without the part that parses interpolations; and the places of the nodes."""
-    loader = LOADER(io.StringIO(text, newline=None))
+    text = io.StringIO(text, newline=None).read()
+    loader = LOADER(text)
     node = loader.get_single_node()
     value = None if node is None else loader.construct_document(node)
-    typed(value)
+    checked(value)
     if isinstance(value, str):
-        return load_text(value), None
+        # A document that is one text is read once more.
+        value = yaml.load(value, Loader=LOADER)
+        value, node = ({value: None} if isinstance(value, str) else value), "again"
+        checked(value)
     if value is not None and not isinstance(value, (list, dict)):
         raise Refused("root scalar")
-    return value, [1, 1, []] if node is None else places(loader, node)
-
-
-def load_text(value):
-    """A document that is one text is read once more."""
-    if isinstance(value, str):
-        value = yaml.load(value, Loader=LOADER)
-        if isinstance(value, str):
-            value = {value: None}
-        elif value is not None and not isinstance(value, (list, dict)):
-            raise Refused("root scalar")
-    return value
-
-
-def near(error):
-    """The places a refusal of the text may name: where it was noticed, or what it began with."""
-    if isinstance(error, yaml.constructor.ConstructorError):
-        return []
-    marks = [getattr(error, name, None) for name in ("problem_mark", "context_mark")]
-    return [[mark.line + 1, mark.column + 1] for mark in marks if mark]
+    return value, None if node == "again" else [1, 1, []] if node is None else places(loader, node, text.removeprefix("\ufeff").split("\n"))
 
 
 def view(case):
     if "text" in case:
         try:
             shared, found = load(case["text"])
-            data = typed(shared)
             value = unshared(shared)
-            result = {"data": data, "dump": to_yaml(value), "repr": repr(value)}
+            result = {"data": typed(shared), "dump": to_yaml(value), "repr": repr(value)}
             if found:
                 result["places"] = found
         except Exception as error:  # every refusal counts as one
-            result = {"error": f"{type(error).__name__}: {error}", "near": near(error)}
+            result = {"error": f"{type(error).__name__}: {error}"}
         try:
             text = io.StringIO(case["text"], newline=None).read()[:512]
             result["header"] = {"package": ConfigSource._get_header_dict(text)["package"]}
@@ -150,37 +328,15 @@ def view(case):
 
 def differs(theirs, ours):
     """The names of the parts that differ; two refusals are the same whatever their words."""
-    if isinstance(theirs, dict) and ("error" in theirs or "error" in ours):
-        parts = [] if ("error" in theirs) == ("error" in ours) else ["refusal"]
-        if not parts and theirs.get("near") and ours["place"] not in theirs["near"]:
-            parts.append("place")
-        for part in ("header",):
-            if part in theirs and differs(theirs[part], ours[part]):
-                parts.append(part)
-        return parts
+    if "error" in theirs or "error" in ours:
+        return [] if ("error" in theirs) == ("error" in ours) else ["refusal"]
     parts = []
     for part, value in theirs.items():
         if isinstance(value, dict):
             parts += [f"{part}.{inner}" for inner in differs(value, ours[part])]
-        elif value != ours[part]:
+        elif not same_places(value, ours[part]) if part == "places" else value != ours[part]:
             parts.append(part)
     return parts
-
-
-def reason(parts, theirs, ours):
-    """Why a difference is known; None where it is not."""
-    error = ours.get("error", "")
-    if parts in (["refusal"], ["place"]) and re.search(r"code D[89A-F]\w\w is not a character", error):
-        return "an escape of half a surrogate pair: no text, and Hydra cannot write it"
-    if parts == ["place"] and "is never closed" in error and re.search("<(stream|document)", theirs["error"]):
-        return "a bracket that is never closed: we name the bracket, PyYAML the end"
-    if parts == ["place"] and "is not allowed in YAML" in error:
-        return "a control character after another problem: we look for it first"
-    return None
-
-
-def has_surrogate(case):
-    return any("\ud800" <= char <= "\udfff" for char in case.get("text", ""))
 
 
 def main():
@@ -197,13 +353,10 @@ def main():
 
     real = real_texts() if arguments.real else []
     cases = [{"kind": "real", "from": name, "text": text} for name, text in real]
-    seeds = [text for _, text in real]
     for _ in range(arguments.texts):
-        kind, text = random_text(rng, seeds)
+        kind, text = random_text(rng)
         cases.append({"kind": kind, "text": text})
-    for _ in range(arguments.data):
-        cases.append({"kind": "data", "value": random_data(rng)})
-    cases = [case for case in cases if not has_surrogate(case)]
+    cases += [{"kind": "data", "value": random_data(rng)} for _ in range(arguments.data)]
 
     lines = []
     for case in cases:
@@ -216,32 +369,26 @@ def main():
     answers = run.stdout.split("\n")[:-1]
     assert len(answers) == len(cases), (len(answers), len(cases))
 
-    totals, refused, found, shown, known = (collections.Counter() for _ in range(5))
+    totals, refused, found = (collections.Counter() for _ in range(3))
     for case, answer in zip(cases, answers):
         theirs, ours = view(case), json.loads(answer)
         totals[case["kind"]] += 1
         refused[case["kind"]] += "error" in theirs
         parts = differs(theirs, ours)
-        why = reason(parts, theirs, ours) if parts else None
-        if why:
-            known[why] += 1
-        elif parts:
+        if parts:
             mark = (case["kind"], ",".join(parts))
             found[mark] += 1
-            shown[mark] += 1
-            if shown[mark] <= arguments.show:
+            if found[mark] <= arguments.show:
                 print("----", mark, case.get("from", ""))
                 print(" in    ", repr(case.get("text", case.get("value")))[:600])
-                for part in ("error", "data", "dump", "repr", "places", "near", "place", "header", "again"):
+                for part in ("error", "data", "dump", "repr", "places", "header", "again"):
                     if theirs.get(part) != ours.get(part):
                         print(f" py {part}:", repr(theirs.get(part))[:500])
                         print(f" rs {part}:", repr(ours.get(part))[:500])
     for kind in totals:
         wrong = sum(count for mark, count in found.items() if mark[0] == kind)
         print(f"{kind}: {totals[kind]} cases, {refused[kind]} refused by PyYAML, {wrong} differ")
-    for why, count in known.most_common():
-        print(f"known: {count:5} {why}")
-    print("unexplained differences:", dict(found) or "none")
+    print("differences:", dict(found) or "none")
     sys.exit(1 if found else 0)
 
 

@@ -19,7 +19,6 @@ pub(crate) fn json(node: &Node, path: &str) -> Result<Json, SettingsError> {
             Json::Number(Number::from_f64(*float).ok_or_else(|| refused("JSON has no such number"))?)
         }
         Value::Str(text) => Json::String(text.clone()),
-        Value::Bytes(_) => return Err(refused("JSON has no binary data")),
         Value::List(items) => {
             let items = items.iter().enumerate().map(|(index, item)| json(item, &format!("{path}[{index}]")));
             Json::Array(items.collect::<Result<_, _>>()?)

@@ -3,10 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test tool")]
 
+#[path = "shared/typed.rs"]
+mod typed;
+
 use std::io::{BufRead, BufWriter, Write};
 use std::sync::Arc;
 
-use rooflens_compose::value::{Int, Key, Map, Node, Value, float_repr, python_repr};
+use rooflens_compose::value::{Int, Key, Map, Node, Value, python_repr};
 use rooflens_compose::yaml;
 use serde_json::{Value as Json, json};
 
@@ -20,8 +23,8 @@ fn main() {
                 let text = text.as_str().unwrap();
                 let mut view = load_view(yaml::load(text, Arc::clone(&source)));
                 view["header"] = match yaml::header(text) {
-                    Ok(header) => json!({ "package": header.package }),
-                    Err(error) => json!({ "error": error.to_string() }),
+                    Ok(package) => json!({ "package": package }),
+                    Err(line) => json!({ "error": line }),
                 };
                 view
             }
@@ -39,7 +42,7 @@ fn main() {
 fn load_view(loaded: Result<Node, yaml::YamlError>) -> Json {
     match loaded {
         Ok(node) => json!({
-            "data": typed(&node.value),
+            "data": typed::typed(&node.value),
             "dump": yaml::dump(&node),
             "repr": python_repr(&node.value),
             "places": places(&node),
@@ -58,37 +61,14 @@ fn places(node: &Node) -> Json {
     json!([node.origin.line, node.origin.column, below])
 }
 
-fn typed(value: &Value) -> Json {
-    match value {
-        Value::Null => json!(["null"]),
-        Value::Bool(flag) => json!(["bool", flag]),
-        Value::Int(Int::Small(small)) => json!(["int", small.to_string()]),
-        Value::Int(Int::Big(digits)) => json!(["int", digits]),
-        Value::Float(float) => json!(["float", float_repr(*float)]),
-        Value::Str(text) => json!(["str", text]),
-        Value::Bytes(bytes) => json!(["bytes", bytes]),
-        Value::List(items) => {
-            json!(["list", items.iter().map(|item| typed(&item.value)).collect::<Vec<_>>()])
-        }
-        Value::Map(map) => {
-            let pair = |(key, node): (&Key, &Node)| json!([typed(&key.to_value()), typed(&node.value)]);
-            json!(["map", map.iter().map(pair).collect::<Vec<_>>()])
-        }
-    }
-}
-
 fn untyped(json: &Json) -> Node {
     let content = &json[1];
     let value = match json[0].as_str().unwrap() {
         "null" => Value::Null,
         "bool" => Value::Bool(content.as_bool().unwrap()),
-        "int" => {
-            let digits = content.as_str().unwrap();
-            Value::Int(digits.parse().map_or_else(|_| Int::Big(digits.to_owned()), Int::Small))
-        }
+        "int" => Value::Int(Int::parse(content.as_str().unwrap()).unwrap()),
         "float" => Value::Float(content.as_str().unwrap().parse().unwrap()),
         "str" => Value::Str(content.as_str().unwrap().to_owned()),
-        "bytes" => Value::Bytes(serde_json::from_value(content.clone()).unwrap()),
         "list" => Value::List(content.as_array().unwrap().iter().map(untyped).collect()),
         "map" => {
             let mut map = Map::new();
@@ -97,7 +77,6 @@ fn untyped(json: &Json) -> Node {
                     Value::Bool(flag) => Key::Bool(flag),
                     Value::Int(int) => Key::Int(int),
                     Value::Float(float) => Key::Float(float.to_bits()),
-                    Value::Bytes(bytes) => Key::Bytes(bytes),
                     Value::Str(text) => Key::Str(text),
                     other => panic!("no key: {other:?}"),
                 };

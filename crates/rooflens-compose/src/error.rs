@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::interpolation::GrammarError;
-use crate::overrides::{OverrideError, SweepError, ValueError};
+use crate::grammar::GrammarError;
+use crate::overrides::{OverrideError, SweepError};
 use crate::resolve::ResolveError;
 use crate::value::{Origin, ValueSource};
-use crate::yaml::{HeaderError, YamlError};
+use crate::yaml::YamlError;
 
 /// Where a problem stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,150 +62,100 @@ pub struct ComposeError {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 #[rustfmt::skip] // One fault, two lines.
-#[allow(missing_docs, reason = "the fields are what the messages say they are")]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Fault {
-    /// The folder of the primary config is not there.
     #[error("the config folder '{path}' does not exist or cannot be read")]
     NoMainFolder { path: String },
-    /// A search path of a kind that cannot be read here.
     #[error("'{path}': only folders can be searched, '{scheme}://' cannot")]
     SourceScheme { path: String, scheme: String },
-    /// `hydra.searchpath` is not a list of strings.
     #[error("hydra.searchpath must be a list of strings, but is {found}")]
     SearchPathKind { found: String },
-    /// `hydra.searchpath` in a config that is not the primary one.
     #[error("in '{config}': only the primary config may set hydra.searchpath")]
     SearchPathElsewhere { config: String },
-    /// A file that cannot be read.
     #[error("'{file}' cannot be read: {message}")]
     Unreadable { file: String, message: String },
-    /// A file that is not YAML as OmegaConf reads it.
     #[error(transparent)]
     Yaml(#[from] YamlError),
-    /// A header that is not a key and a value.
-    #[error("'{file}': {error}")]
-    Header { file: String, error: HeaderError },
-    /// An interpolation that is not one.
+    #[error("'{file}': a header is a key and a value, but this is '{line}'")]
+    Header { file: String, line: String },
     #[error("{error}")]
     Interpolation { error: GrammarError },
-    /// The primary config is not there.
     #[error("there is no primary config '{name}'\nsearched:{}", listed(searched))]
     NoPrimary { name: String, searched: Vec<String> },
-    /// The primary config is a list.
     #[error("the primary config '{name}' must be a mapping, but is a list")]
     PrimaryKind { name: String },
-    /// A config that a defaults list names is not there.
     #[error("in '{parent}': there is no config '{config}'{}\nsearched:{}", options_of(group.as_deref(), options), listed(searched))]
     NoConfig { config: String, parent: String, group: Option<String>, options: Vec<String>, searched: Vec<String> },
-    /// A defaults list that is not a list.
     #[error("in '{config}': the defaults list must be a list, but is {found}")]
     DefaultsKind { config: String, found: &'static str },
-    /// An item that a defaults list cannot have.
     #[error("in '{config}': {problem}")]
     DefaultsItem { config: String, problem: String },
-    /// `_self_` twice.
     #[error("in '{config}': _self_ is listed twice in the defaults list")]
     DuplicateSelf { config: String },
-    /// An `override` before something else.
     #[error("in '{config}': the override of '{key}' must come after all items that are not overrides")]
     OverrideNotLast { config: String, key: String },
-    /// An `override` where choices are already made.
     #[error("in '{config}': the override of '{key}' comes too late: this config was chosen by an interpolation")]
     LateOverride { config: String, key: String },
-    /// An interpolation in a list of options.
     #[error("in '{config}': an option in a list cannot be an interpolation")]
     ListedInterpolation { config: String },
-    /// An interpolation of an option that has no answer.
     #[error("the option '{text}' cannot be resolved: {cause}\nit may refer to:{}", listed(keys))]
     OptionInterpolation { text: String, keys: Vec<String>, cause: String },
-    /// A choice that was left to the user.
     #[error("'{key}' must be chosen{}", options_of(Some(key), options))]
     MustChoose { key: String, options: Vec<String> },
-    /// `???` where a config should be named.
     #[error("'{config}': a config without a group cannot be left open with ???")]
     MissingConfig { config: String },
-    /// A group chosen twice, differently.
     #[error("'{key}' is chosen twice: '{first}' and '{second}'")]
     TwoChoices { key: String, first: String, second: String },
-    /// A group chosen twice, alike.
     #[error("'{key}' is listed more than once in the final defaults list")]
     RepeatedChoice { key: String },
-    /// An override of a group that no defaults list has.
     #[error("{}there is no '{key}' in the defaults list to override{}", within(config.as_deref()), one_of(alternatives))]
     UnusedOverride { key: String, value: String, config: Option<String>, alternatives: Vec<String> },
-    /// A deletion of a group that no defaults list has.
     #[error("there is no '{key}' in the defaults list to delete")]
     UnusedDeletion { key: String },
-    /// Defaults lists that never end.
     #[error("in '{config}': defaults lists nested deeper than {limit} levels; do they name each other?")]
     DefaultsTooDeep { config: String, limit: usize },
-    /// More configs than the limit.
     #[error("the defaults lists name more than {limit} configs")]
     TooManyConfigs { limit: usize },
-    /// An argument that is no override.
     #[error(transparent)]
     Override(#[from] OverrideError),
-    /// A value of the command line that no config can hold.
-    #[error("'{input}': {error}")]
-    OverrideValue { input: String, error: ValueError },
-    /// `++group=option`.
     #[error("'{input}': a config group cannot be added by force")]
     ForcedGroup { input: String },
-    /// A choice that is neither text nor a list.
     #[error("'{input}': the choice of a config group must be a string or a list of strings, not {found}")]
     ChoiceKind { input: String, found: &'static str },
-    /// `key@package=value` of a key that is no group.
     #[error("'{input}' looks like the choice of a config group, but there is no group '{group}'")]
     NoGroup { input: String, group: String },
-    /// A list over a mapping, or the other way round.
     #[error("{}'{key}' is {existing} and cannot be merged with {incoming}", within(config.as_deref()))]
     MergeKinds { config: Option<String>, key: String, existing: &'static str, incoming: &'static str },
-    /// Levels of lists and mappings beyond the limit.
     #[error("'{key}': the config is nested deeper than {limit} levels")]
     TooDeep { key: String, limit: usize },
-    /// A value that a field of the `hydra` node cannot hold.
     #[error("'{key}' must be {expected}, but is {found}")]
     FieldKind { key: String, expected: &'static str, found: String },
-    /// A field that the `hydra` node does not have.
     #[error("'{parent}' has no field '{field}'")]
     NoField { parent: String, field: String },
-    /// An override of a key that is not there.
     #[error("there is no key '{key}' to change")]
     NoKey { key: String, input: String },
-    /// An addition of a key that is there.
     #[error("'{key}' already exists and cannot be added")]
     KeyExists { key: String, input: String },
-    /// A deletion of a key that is not there.
     #[error("there is no '{key}' to delete")]
     NothingToDelete { key: String },
-    /// A deletion of a key with another value.
     #[error("'{key}' is {actual} and not {expected}, so it is not deleted")]
     OtherValue { key: String, actual: String, expected: String },
-    /// A deletion from a list or from a fixed set of fields.
     #[error("'{key}' cannot be deleted: {reason}")]
     Undeletable { key: String, reason: &'static str },
-    /// An index that a list does not have.
     #[error("'{key}': the list has no item '{index}'")]
     NoItem { key: String, index: String },
-    /// An interpolation without an answer.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// `hydra.job.env_copy` of a variable that is not set.
     #[error("hydra.job.env_copy: the environment variable '{name}' is not set")]
     NoVariable { name: String },
-    /// A sweep where one job is composed.
     #[error("'{input}' has several values")]
     SweepInRun { input: String, simple: bool },
-    /// A sweep over the `hydra` node.
     #[error("'{input}': the hydra node cannot be swept over")]
     SweepOfHydra { input: String },
-    /// A sweep whose values cannot be listed.
     #[error("'{input}': {error}")]
     Sweep { input: String, error: SweepError },
-    /// A sweep of more jobs than the limit.
     #[error("the sweep has more than {limit} jobs")]
     TooManyJobs { limit: usize },
-    /// A package that the config does not have.
     #[error("there is no package '{package}' in the config")]
     NoPackage { package: String },
 }
@@ -262,8 +212,7 @@ impl ComposeError {
                     .to_owned(),
             ),
             Fault::SweepInRun { .. } => Some("to run all of them add --multirun".to_owned()),
-            Fault::Override(error) => error.hint().map(str::to_owned),
-            Fault::Yaml(error) => error.hint().map(str::to_owned),
+            Fault::Yaml(error) => error.hint.map(str::to_owned),
             _ => None,
         }
     }

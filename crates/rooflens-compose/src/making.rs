@@ -4,7 +4,7 @@ use crate::defaults::{self, Defaults};
 use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::ROOT_CONFIG;
 use crate::merge::{Merger, Sharing, apply_overrides, mounted};
-use crate::overrides::{self, Override, OverrideValue, ValueKind};
+use crate::overrides::{Override, OverrideValue, Sweep};
 use crate::request::{AppliedOverrides, ComposeRequest, Mode};
 use crate::resolve::{EvaluationSettings, Evaluator};
 use crate::runtime;
@@ -40,12 +40,8 @@ impl<'a> Making<'a> {
     /// Goes the whole way: search path, defaults list, merging, command line.
     pub(crate) fn compose(mut self) -> Result<Parts, ComposeError> {
         self.check_main_folder()?;
-        let parsed: Vec<Override> = self
-            .request
-            .overrides
-            .iter()
-            .map(|text| overrides::parse(text, self.request.seed))
-            .collect::<Result<_, _>>()?;
+        let parsed: Vec<Override> =
+            self.request.overrides.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
         self.extend_search_path(&parsed)?;
         self.check_sweeps(&parsed)?;
         let skip_missing = self.request.mode == Mode::Multirun;
@@ -92,10 +88,10 @@ impl<'a> Making<'a> {
         let mut wanted = self.primary_search_path()?;
         let mut provider = "hydra.searchpath in main";
         if let Some(given) = parsed.iter().find(|it| it.key_text() == "hydra.searchpath") {
-            let value = given.value.as_ref().map(OverrideValue::to_value).transpose();
-            let value = value.unwrap_or(Some(Value::Bool(false)));
-            if let Some(value) = value.filter(|value| *value != Value::Null) {
-                wanted = Some(Node::at(value, given.origin()));
+            // A sweep is no list either.
+            let given = given.node().unwrap_or(Node::new(Value::Bool(false)));
+            if given.value != Value::Null {
+                wanted = Some(given);
                 provider = "hydra.searchpath in command-line";
             }
         }
@@ -139,7 +135,8 @@ impl<'a> Making<'a> {
     fn check_sweeps(&self, parsed: &[Override]) -> Result<(), ComposeError> {
         for sweep in parsed.iter().filter(|it| it.is_sweep()) {
             let input = sweep.text.clone();
-            let simple = sweep.value.as_ref().map(OverrideValue::kind) == Some(ValueKind::SimpleChoice);
+            let simple =
+                matches!(sweep.value, Some(OverrideValue::Sweep(Sweep::Choice { simple: true, .. })));
             let fault = match self.request.mode {
                 Mode::Run => Fault::SweepInRun { input, simple },
                 Mode::Multirun if sweep.is_hydra() => Fault::SweepOfHydra { input },

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use crate::compose::Composer;
 use crate::composition::Composition;
 use crate::error::{ComposeError, Fault};
-use crate::overrides::{self, Override, Spacing, SweepContext};
+use crate::overrides::Override;
 use crate::request::{ComposeRequest, Mode};
 use crate::runtime::set;
 use crate::sources::GroupContent;
@@ -52,8 +52,8 @@ impl Composer {
         lines.extend(master.overrides.task.iter().cloned());
         let mut choices: IndexMap<String, Vec<String>> = IndexMap::new();
         for line in &lines {
-            let parsed = overrides::parse(line, request.seed)?;
-            let values = listed(&parsed, &master, request.seed)?;
+            let parsed: Override = line.parse()?;
+            let values = listed(&parsed, &master)?;
             choices.insert(parsed.key_text(), values);
         }
         let jobs = combinations(choices.values().map(Vec::as_slice).collect())?;
@@ -84,28 +84,16 @@ impl Composer {
 }
 
 /// The overrides of the jobs that one override stands for.
-fn listed(line: &Override, master: &Composition, seed: u64) -> Result<Vec<String>, ComposeError> {
+fn listed(line: &Override, master: &Composition) -> Result<Vec<String>, ComposeError> {
     let key = line.key_text();
     if !line.is_sweep() {
-        let text = match &line.value {
-            None => "null".to_owned(),
-            Some(value) => value.to_text(Spacing::Tight).map_err(|error| {
-                ComposeError::at(Fault::OverrideValue { input: line.text.clone(), error }, &line.origin())
-            })?,
-        };
-        return Ok(vec![format!("{key}={text}")]);
+        return Ok(vec![format!("{key}={}", line.job_text())]);
     }
     let wrong = |error| ComposeError::at(Fault::Sweep { input: line.text.clone(), error }, &line.origin());
     let options = master.search_path.list(&line.key, GroupContent::Options);
-    let context = SweepContext { group_options: &options, shuffle_seed: seed };
-    let mut texts = Vec::new();
-    for value in line.sweep_values(context).map_err(wrong)? {
-        texts.push(format!("{key}={}", value.map_err(wrong)?.text));
-        if texts.len() > MAX_JOBS {
-            return Err(Fault::TooManyJobs { limit: MAX_JOBS }.into());
-        }
-    }
-    Ok(texts)
+    let texts = line.sweep_texts(&options).map_err(wrong)?.map(|text| format!("{key}={text}"));
+    let texts: Vec<String> = texts.take(MAX_JOBS + 1).collect();
+    if texts.len() > MAX_JOBS { Err(Fault::TooManyJobs { limit: MAX_JOBS }.into()) } else { Ok(texts) }
 }
 
 /// All combinations, the last list changing fastest.

@@ -21,8 +21,6 @@ pub struct ComposeRequest {
     pub overrides: Vec<String>,
     /// Whether one job is composed, or the plan of many.
     pub mode: Mode,
-    /// The seed of `shuffle`.
-    pub seed: u64,
 }
 
 impl ComposeRequest {

@@ -66,7 +66,7 @@ pub(crate) fn convert(kind: Kind, value: &Value) -> Result<Option<Value>, &'stat
         Kind::Count { optional } => match value {
             Value::Null if optional => Ok(None),
             Value::Int(_) => Ok(None),
-            Value::Str(text) => match parse_int(text) {
+            Value::Str(text) => match Int::from_python(text) {
                 Some(int) => Ok(Some(Value::Int(int))),
                 None => Err("a whole number"),
             },
@@ -136,7 +136,7 @@ fn to_flag(value: &Value) -> Result<Value, &'static str> {
         Value::Null => return Ok(Value::Null),
         Value::Bool(flag) => *flag,
         Value::Int(int) => *int != Int::Small(0),
-        Value::Str(text) => match (parse_int(text), text.to_lowercase().as_str()) {
+        Value::Str(text) => match (Int::from_python(text), text.to_lowercase().as_str()) {
             (Some(int), _) => int != Int::Small(0),
             (None, "yes" | "y" | "on" | "true") => true,
             (None, "no" | "n" | "off" | "false") => false,
@@ -159,18 +159,6 @@ fn to_mode(value: &Value) -> Result<Value, &'static str> {
         "RUN" | "MULTIRUN" => Ok(Value::Str(name.to_owned())),
         _ => Err("RUN, MULTIRUN or null"),
     }
-}
-
-fn parse_int(text: &str) -> Option<Int> {
-    let trimmed = text.trim();
-    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
-    let well_formed =
-        digits.split('_').all(|run| !run.is_empty() && run.bytes().all(|it| it.is_ascii_digit()));
-    if !well_formed {
-        return None;
-    }
-    let plain: String = trimmed.chars().filter(|char| !matches!(char, '_' | '+')).collect();
-    Some(plain.parse().map_or(Int::Big(plain), Int::Small))
 }
 
 /// The error of a value that does not fit.

@@ -1,9 +1,12 @@
 //! Config values as YAML 1.1 and OmegaConf know them, each with the place it came from.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+
+use crate::interpolation::is_interpolation;
 
 /// Where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,6 +31,10 @@ pub enum ValueSource {
     CommandLine(Arc<str>),
 }
 
+/// How deep a config may be nested: what walks it must not run out of stack. A file may have
+/// [`yaml::MAX_DEPTH`](crate::yaml::MAX_DEPTH) levels; packages and interpolations add to that.
+pub(crate) const MAX_DEPTH: usize = 600;
+
 /// A value with its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
@@ -49,6 +56,70 @@ impl Node {
     pub fn at(value: Value, origin: Origin) -> Self {
         Self { value, origin }
     }
+
+    /// How many levels of lists and mappings there are.
+    pub(crate) fn depth(&self) -> usize {
+        match &self.value {
+            Value::List(items) => 1 + items.iter().map(Node::depth).max().unwrap_or(0),
+            Value::Map(map) => 1 + map.values().map(Node::depth).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// Whether it is left open: `???`.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(&self.value, Value::Str(text) if text == "???")
+    }
+
+    /// Whether it is an interpolation, or text with one in it.
+    #[must_use]
+    pub fn is_interpolation(&self) -> bool {
+        matches!(&self.value, Value::Str(text) if is_interpolation(text))
+    }
+
+    /// Whether it is a list or a mapping.
+    #[must_use]
+    pub fn is_container(&self) -> bool {
+        matches!(self.value, Value::List(_) | Value::Map(_))
+    }
+
+    /// The mapping, where it is one.
+    #[must_use]
+    pub fn as_map(&self) -> Option<&Map> {
+        match &self.value {
+            Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The mapping, where it is one, to change it.
+    pub(crate) fn as_map_mut(&mut self) -> Option<&mut Map> {
+        match &mut self.value {
+            Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The text, where it is one.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.value {
+            Value::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value under a path of text keys; nothing is resolved on the way.
+    #[must_use]
+    pub fn get(&self, keys: &[&str]) -> Option<&Node> {
+        keys.iter().try_fold(self, |node, key| node.as_map()?.get(&Key::from(*key)))
+    }
+
+    /// As [`get`](Self::get), to change it.
+    pub(crate) fn get_mut(&mut self, keys: &[&str]) -> Option<&mut Node> {
+        keys.iter().try_fold(self, |node, key| node.as_map_mut()?.get_mut(&Key::from(*key)))
+    }
 }
 
 /// A value. `???` and interpolations are text until somebody asks for their meaning.
@@ -64,8 +135,6 @@ pub enum Value {
     Float(f64),
     /// Text.
     Str(String),
-    /// Binary data (`!!binary`).
-    Bytes(Vec<u8>),
     /// A list.
     List(Vec<Node>),
     /// A mapping, in the order of writing.
@@ -82,7 +151,6 @@ impl Value {
             Value::Int(_) => "a whole number",
             Value::Float(_) => "a number",
             Value::Str(_) => "a string",
-            Value::Bytes(_) => "binary data",
             Value::List(_) => "a list",
             Value::Map(_) => "a mapping",
         }
@@ -101,6 +169,41 @@ pub enum Int {
     Big(String),
 }
 
+impl Int {
+    /// A whole number of decimal digits, with a sign or without; none of any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let sign = if text.starts_with('-') { "-" } else { "" };
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        match digits.trim_start_matches('0') {
+            "" => Some(Int::Small(0)),
+            digits => {
+                let signed = format!("{sign}{digits}");
+                Some(signed.parse().map_or(Int::Big(signed), Int::Small))
+            }
+        }
+    }
+
+    /// As [`parse`](Self::parse), of a text that Python's `int` reads: spaces around it, single underscores in it.
+    pub(crate) fn from_python(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let well_formed = text.split('_').all(|run| run.ends_with(|char: char| char.is_ascii_digit()));
+        if well_formed { Self::parse(&text.replace('_', "")) } else { None }
+    }
+}
+
+impl fmt::Display for Int {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Int::Small(small) => write!(out, "{small}"),
+            Int::Big(digits) => out.write_str(digits),
+        }
+    }
+}
+
 /// A key of a mapping. Equal as Python's dictionary keys are: `1`, `1.0` and `true` are one key.
 #[derive(Debug, Clone)]
 pub enum Key {
@@ -112,8 +215,6 @@ pub enum Key {
     Float(u64),
     /// True or false.
     Bool(bool),
-    /// Binary data.
-    Bytes(Vec<u8>),
 }
 
 impl From<&str> for Key {
@@ -131,7 +232,6 @@ impl Key {
             Key::Int(int) => Value::Int(int.clone()),
             Key::Float(bits) => Value::Float(f64::from_bits(*bits)),
             Key::Bool(flag) => Value::Bool(*flag),
-            Key::Bytes(bytes) => Value::Bytes(bytes.clone()),
         }
     }
 
@@ -139,7 +239,6 @@ impl Key {
     fn canonical(&self) -> CanonicalKey<'_> {
         match self {
             Key::Str(text) => CanonicalKey::Str(text),
-            Key::Bytes(bytes) => CanonicalKey::Bytes(bytes),
             Key::Bool(flag) => CanonicalKey::Small(i64::from(*flag)),
             Key::Int(Int::Small(small)) => CanonicalKey::Small(*small),
             Key::Int(Int::Big(digits)) => CanonicalKey::Big(digits.as_str().into()),
@@ -165,7 +264,6 @@ impl Key {
 #[derive(PartialEq, Eq, Hash)]
 enum CanonicalKey<'a> {
     Str(&'a str),
-    Bytes(&'a [u8]),
     Small(i64),
     Big(std::borrow::Cow<'a, str>),
     Float(u64),
@@ -207,14 +305,9 @@ fn write_repr(value: &Value, out: &mut String) {
         Value::Null => out.push_str("None"),
         Value::Bool(true) => out.push_str("True"),
         Value::Bool(false) => out.push_str("False"),
-        Value::Int(Int::Small(small)) => out.push_str(&small.to_string()),
-        Value::Int(Int::Big(digits)) => out.push_str(digits),
+        Value::Int(int) => out.push_str(&int.to_string()),
         Value::Float(float) => out.push_str(&float_repr(*float)),
-        Value::Str(text) => write_quoted(text.chars().map(Unit::Char), out),
-        Value::Bytes(bytes) => {
-            out.push('b');
-            write_quoted(bytes.iter().map(|byte| Unit::Byte(*byte)), out);
-        }
+        Value::Str(text) => write_quoted(text, out),
         Value::List(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
@@ -271,23 +364,10 @@ fn shortest(float: f64) -> String {
     if even.parse() == Ok(float) { even } else { upper }
 }
 
-/// One unit of a quoted text: Python prints text and bytes alike but for what it escapes.
-#[derive(Clone, Copy)]
-enum Unit {
-    Char(char),
-    Byte(u8),
-}
-
-fn write_quoted(units: impl Iterator<Item = Unit> + Clone, out: &mut String) {
-    let char_of = |unit| match unit {
-        Unit::Char(char) => char,
-        Unit::Byte(byte) => char::from(byte),
-    };
-    let has = |wanted| units.clone().any(|unit| char_of(unit) == wanted);
-    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
+fn write_quoted(text: &str, out: &mut String) {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     out.push(quote);
-    for unit in units {
-        let char = char_of(unit);
+    for char in text.chars() {
         let code = u32::from(char);
         match char {
             '\n' => out.push_str("\\n"),
@@ -298,8 +378,7 @@ fn write_quoted(units: impl Iterator<Item = Unit> + Clone, out: &mut String) {
                 out.push('\\');
                 out.push(char);
             }
-            ' '..='~' => out.push(char),
-            _ if matches!(unit, Unit::Char(_)) && is_printable(char) => out.push(char),
+            _ if is_printable(char) => out.push(char),
             _ if code <= 0xff => out.push_str(&format!("\\x{code:02x}")),
             _ if code <= 0xffff => out.push_str(&format!("\\u{code:04x}")),
             _ => out.push_str(&format!("\\U{code:08x}")),

@@ -8,7 +8,7 @@ use super::item::{Choice, Item, Named};
 use crate::error::{ComposeError, Fault};
 use crate::overrides::{Override, OverrideKind};
 use crate::sources::Repository;
-use crate::value::{Origin, Value};
+use crate::value::{Node, Origin, Value};
 
 /// A wish for a choice.
 struct RequestedChoice {
@@ -48,16 +48,7 @@ impl ChoiceBook {
         let mut book = Self::default();
         let mut rest = Vec::new();
         for wish in overrides {
-            if wish.is_sweep() {
-                continue;
-            }
-            let origin = wish.origin();
-            let value = match &wish.value {
-                None => Value::Null,
-                Some(value) => value
-                    .to_value()
-                    .map_err(|error| Fault::OverrideValue { input: wish.text.clone(), error })?,
-            };
+            let Some(Node { value, origin }) = wish.node() else { continue };
             if matches!(value, Value::Map(_)) || !repository.group_exists(&wish.key) {
                 rest.push(wish.clone());
                 continue;

@@ -1,21 +1,13 @@
 //! From tokens to parts, by recursive descent.
 
-use super::error::{GrammarError, GrammarFault};
-use super::lexeme::{Lexeme, unescaped};
-use super::primitive::push_text;
-use super::span::Span;
 use super::token::{Kind, Mode, Token, tokens};
-use super::tree::{
-    Argument, Interpolation, InterpolationElement, Name, NodeReference, PathKey, ResolverCall, TextPart,
-};
-
-/// Brackets, braces and interpolations inside each other; Python's own stack ends at about 200.
-const DEPTH_LIMIT: usize = 200;
+use super::{Interpolation, InterpolationElement, Name, NodeReference, PathKey, ResolverCall, TextPart};
+use crate::grammar::{DEPTH_LIMIT, GrammarError, Lexeme, Span, float_value, int_value, unescaped};
 
 pub(super) struct Parser<'a> {
-    pub(super) text: &'a str,
+    text: &'a str,
     tokens: Vec<Token>,
-    pub(super) next: usize,
+    next: usize,
     depth: usize,
 }
 
@@ -41,18 +33,13 @@ impl<'a> Parser<'a> {
         Ok(element)
     }
 
-    pub(super) fn peek(&self) -> Token {
+    fn peek(&self) -> Token {
         let end = Span::new(self.text.len(), self.text.len());
         self.tokens.get(self.next).copied().unwrap_or(Token { kind: Kind::End, span: end })
     }
 
-    fn expect(&mut self, kind: Kind, expected: &'static str) -> Result<Token, GrammarError> {
-        let token = self.peek();
-        if token.kind != kind {
-            return Err(self.unexpected(expected));
-        }
-        self.next += 1;
-        Ok(token)
+    fn expect(&mut self, kind: Kind, expected: &'static str) -> Result<(), GrammarError> {
+        if self.take(kind) { Ok(()) } else { Err(self.unexpected(expected)) }
     }
 
     fn take(&mut self, kind: Kind) -> bool {
@@ -61,13 +48,8 @@ impl<'a> Parser<'a> {
         found
     }
 
-    pub(super) fn unexpected(&self, expected: &'static str) -> GrammarError {
-        let token = self.peek();
-        let fault = match token.kind {
-            Kind::End => GrammarFault::Unfinished { expected },
-            _ => GrammarFault::Unexpected { found: token.span.of(self.text).to_owned(), expected },
-        };
-        GrammarError::new(self.text, token.span, fault)
+    fn unexpected(&self, expected: &'static str) -> GrammarError {
+        GrammarError::unexpected(self.text, self.peek().span, expected)
     }
 
     fn nested<T>(
@@ -75,8 +57,7 @@ impl<'a> Parser<'a> {
         inner: impl FnOnce(&mut Self) -> Result<T, GrammarError>,
     ) -> Result<T, GrammarError> {
         if self.depth == DEPTH_LIMIT {
-            let fault = GrammarFault::TooDeep { limit: DEPTH_LIMIT };
-            return Err(GrammarError::new(self.text, self.peek().span, fault));
+            return Err(GrammarError::too_deep(self.text, self.peek().span));
         }
         self.depth += 1;
         let result = inner(self);
@@ -109,17 +90,17 @@ impl<'a> Parser<'a> {
                 _ => return Ok(parts),
             };
             self.next += 1;
-            push_text(&mut parts, &text, token.span);
+            push_text(&mut parts, &text);
         }
     }
 
-    pub(super) fn interpolation(&mut self) -> Result<Interpolation, GrammarError> {
+    fn interpolation(&mut self) -> Result<Interpolation, GrammarError> {
         self.nested(Self::reference)
     }
 
     /// From `${` to its end; only its `:` or `}` says whether it is a resolver or a node.
     fn reference(&mut self) -> Result<Interpolation, GrammarError> {
-        let start = self.expect(Kind::InterpolationOpen, "'${'")?.span.start;
+        self.expect(Kind::InterpolationOpen, "'${'")?;
         let mut dots = 0;
         while self.take(Kind::Dot) {
             dots += 1;
@@ -136,16 +117,13 @@ impl<'a> Parser<'a> {
                 Kind::Colon if nameable => {
                     self.next += 1;
                     let arguments = self.sequence(Kind::BraceClose)?;
-                    let end = self.expect(Kind::BraceClose, "',' or '}'")?.span.end;
+                    self.expect(Kind::BraceClose, "',' or '}'")?;
                     let name = keys.into_iter().map(|key| key.name).collect();
-                    let span = Span::new(start, end);
-                    return Ok(Interpolation::Resolver(ResolverCall { name, arguments, span }));
+                    return Ok(Interpolation::Resolver(ResolverCall { name, arguments }));
                 }
                 Kind::InterpolationClose => {
-                    let end = self.peek().span.end;
                     self.next += 1;
-                    let span = Span::new(start, end);
-                    return Ok(Interpolation::Node(NodeReference { dots, keys, span }));
+                    return Ok(Interpolation::Node(NodeReference { dots, keys }));
                 }
                 _ if nameable => return Err(self.unexpected("'.', '[', ':' or '}'")),
                 _ => return Err(self.unexpected("'.', '[' or '}'")),
@@ -182,23 +160,16 @@ impl<'a> Parser<'a> {
     }
 
     /// Elements between commas. An element left out counts as empty text.
-    fn sequence(&mut self, close: Kind) -> Result<Vec<Argument>, GrammarError> {
-        let mut arguments = Vec::new();
+    fn sequence(&mut self, close: Kind) -> Result<Vec<InterpolationElement>, GrammarError> {
+        let mut elements = Vec::new();
         if self.peek().kind == close {
-            return Ok(arguments);
+            return Ok(elements);
         }
         loop {
-            let start = self.peek().span.start;
-            if matches!(self.peek().kind, Kind::Comma) || self.peek().kind == close {
-                let element = InterpolationElement::Text(String::new());
-                arguments.push(Argument { element, span: Span::new(start, start) });
-            } else {
-                let element = self.element()?;
-                let end = self.peek().span.start;
-                arguments.push(Argument { element, span: Span::new(start, end) });
-            }
+            let is_empty = self.peek().kind == Kind::Comma || self.peek().kind == close;
+            elements.push(if is_empty { InterpolationElement::Text(String::new()) } else { self.element()? });
             if !self.take(Kind::Comma) {
-                return Ok(arguments);
+                return Ok(elements);
             }
         }
     }
@@ -215,7 +186,7 @@ impl<'a> Parser<'a> {
                 parser.next += 1;
                 let items = parser.sequence(Kind::BracketClose)?;
                 parser.expect(Kind::BracketClose, "',' or ']'")?;
-                Ok(InterpolationElement::List(items.into_iter().map(|item| item.element).collect()))
+                Ok(InterpolationElement::List(items))
             }),
             Kind::BraceOpen => self.nested(Self::mapping),
             _ => self.primitive(true),
@@ -237,5 +208,70 @@ impl<'a> Parser<'a> {
             self.expect(Kind::BraceClose, "',' or '}'")?;
         }
         Ok(InterpolationElement::Map(pairs))
+    }
+
+    /// Words one after the other. A lone one has a type; several are text. A key has neither colons
+    /// nor interpolations in it.
+    fn primitive(&mut self, is_value: bool) -> Result<InterpolationElement, GrammarError> {
+        let first = self.peek();
+        let begin = self.next;
+        let mut parts = Vec::new();
+        loop {
+            let token = self.peek();
+            let raw = token.span.of(self.text);
+            match token.kind {
+                Kind::InterpolationOpen if is_value => {
+                    parts.push(TextPart::Interpolation(self.interpolation()?));
+                    continue;
+                }
+                Kind::Word(Lexeme::Escapes) => push_text(&mut parts, &unescaped(raw)),
+                Kind::Word(_) => push_text(&mut parts, raw),
+                Kind::Colon if is_value => push_text(&mut parts, raw),
+                _ => break,
+            }
+            self.next += 1;
+        }
+        if parts.is_empty() {
+            return Err(self.unexpected(if is_value { "an element" } else { "an unquoted key" }));
+        }
+        if let (Kind::Word(word), 1) = (first.kind, self.next - begin)
+            && let Some(element) = self.typed(word, first.span)?
+        {
+            return Ok(element);
+        }
+        Ok(match parts.pop() {
+            Some(TextPart::Text(text)) if parts.is_empty() => InterpolationElement::Text(text),
+            Some(TextPart::Interpolation(lone)) if parts.is_empty() => {
+                InterpolationElement::Interpolation(lone)
+            }
+            last => {
+                parts.extend(last);
+                InterpolationElement::Joined(parts)
+            }
+        })
+    }
+
+    /// The value of a lone word; nothing where it is text.
+    fn typed(&self, word: Lexeme, span: Span) -> Result<Option<InterpolationElement>, GrammarError> {
+        let raw = span.of(self.text);
+        Ok(match word {
+            Lexeme::Null => Some(InterpolationElement::Null),
+            Lexeme::Bool => Some(InterpolationElement::Bool(raw.eq_ignore_ascii_case("true"))),
+            Lexeme::Float => float_value(raw).map(InterpolationElement::Float),
+            Lexeme::Int => Some(InterpolationElement::Int(int_value(raw))),
+            Lexeme::Space => {
+                let message = "an element of only spaces needs quotes";
+                return Err(GrammarError::new(self.text, span, message));
+            }
+            Lexeme::Id | Lexeme::Char | Lexeme::Escapes => None,
+        })
+    }
+}
+
+/// Adds text to the parts, to the last of them where that is text too.
+fn push_text(parts: &mut Vec<TextPart>, addition: &str) {
+    match parts.last_mut() {
+        Some(TextPart::Text(text)) => text.push_str(addition),
+        _ => parts.push(TextPart::Text(addition.to_owned())),
     }
 }

@@ -1,9 +1,7 @@
 //! An interpolation text cut into tokens. What a character means depends on where it stands, so the
 //! tokenizer keeps a stack of modes.
 
-use super::error::{GrammarError, GrammarFault};
-use super::lexeme::{Lexeme, id_end, lexeme, space_end};
-use super::span::Span;
+use crate::grammar::{GrammarError, Lexeme, Span, id_end, lexeme, space_end};
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,9 +66,7 @@ pub(super) fn tokens(text: &str, mode: Mode) -> Result<Vec<Token>, GrammarError>
             Mode::Reference => reference(bytes, at),
         };
         let Some((kind, end)) = token else {
-            let character = text[at..].chars().next().unwrap_or_default();
-            let span = Span::new(at, at + character.len_utf8());
-            return Err(GrammarError::new(text, span, GrammarFault::Character { character }));
+            return Err(GrammarError::character(text, at, ""));
         };
         let span = Span::new(at, end);
         match kind {
@@ -84,9 +80,7 @@ pub(super) fn tokens(text: &str, mode: Mode) -> Result<Vec<Token>, GrammarError>
             Kind::InterpolationClose | Kind::BraceClose | Kind::QuoteClose => {
                 modes.pop();
                 if modes.is_empty() {
-                    let found = span.of(text).to_owned();
-                    let fault = GrammarFault::Unexpected { found, expected: "an opening brace before" };
-                    return Err(GrammarError::new(text, span, fault));
+                    return Err(GrammarError::unexpected(text, span, "an opening brace before"));
                 }
             }
             _ => {}

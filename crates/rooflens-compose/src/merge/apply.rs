@@ -1,15 +1,14 @@
 //! The command line, merged into the composed config.
 
-use super::equal::python_equal;
 use super::{Admission, Merger, at, at_mut, check_depth, kinds_clash, no_key, set};
 use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::Kind;
 use crate::interpolation::split_key;
-use crate::overrides::{Override, OverrideKind, OverrideValue};
+use crate::overrides::{Override, OverrideKind};
 use crate::resolve::{Evaluator, Found, PathSegment, python_int, walk, walk_mut};
 use crate::schema::{convert, fitted, misfit};
 use crate::sources::check_interpolations;
-use crate::value::{Key, Map, Node, Value, python_str};
+use crate::value::{Int, Key, Map, Node, Value, python_str};
 
 /// Applies overrides of values, in order. The config is closed: only `+` adds keys.
 pub(crate) fn apply_overrides(
@@ -26,13 +25,7 @@ pub(crate) fn apply_overrides(
             let error = wrong(Fault::NoGroup { input: input(), group: change.key.clone() });
             return Err(error.suggest(&change.key, groups.iter().map(String::as_str)));
         }
-        let node = match &change.value {
-            None => Node::at(Value::Null, origin.clone()),
-            Some(OverrideValue::Sweep(_)) => continue,
-            Some(OverrideValue::Element(element)) => element
-                .to_node(&origin)
-                .map_err(|error| wrong(Fault::OverrideValue { input: input(), error }))?,
-        };
+        let Some(node) = change.node() else { continue };
         let place = |mut error: ComposeError| {
             error.place.get_or_insert_with(|| crate::error::ProblemPlace::of(&origin));
             error
@@ -247,5 +240,36 @@ fn delete(merger: &Merger<'_>, root: &mut Node, key: &str, expected: &Node) -> R
     match container.and_then(|map| map.shift_remove(&Key::from(last))) {
         Some(_) => Ok(()),
         None => Err(undeletable("it is not a value of the config")),
+    }
+}
+
+/// Whether two values are equal to Python.
+fn python_equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::List(left), Value::List(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(l, r)| python_equal(&l.value, &r.value))
+        }
+        (Value::Map(left), Value::Map(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(key, value)| {
+                    right.get(key).is_some_and(|other| python_equal(&value.value, &other.value))
+                })
+        }
+        (Value::Null, Value::Null) => true,
+        (Value::Str(left), Value::Str(right)) => left == right,
+        // Keys already compare as Python's numbers do; NaN, though, is not equal to itself.
+        _ => match (number(left), number(right)) {
+            (Some(left), Some(right)) => left == right,
+            _ => false,
+        },
+    }
+}
+
+fn number(value: &Value) -> Option<Key> {
+    match value {
+        Value::Bool(flag) => Some(Key::Int(Int::Small(i64::from(*flag)))),
+        Value::Int(int) => Some(Key::Int(int.clone())),
+        Value::Float(float) if !float.is_nan() => Some(Key::Float(float.to_bits())),
+        _ => None,
     }
 }

@@ -4,15 +4,13 @@
 //! a mapping do not go together. Every value keeps the place it was written in.
 
 mod apply;
-mod equal;
 mod sharing;
 
 use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::{Kind, ROOT_CONFIG};
-use crate::node::MAX_DEPTH;
 use crate::resolve::{EvaluationSettings, Evaluator, Found};
 use crate::schema::{Schema, check_key, convert, element, fitted, misfit, no_field, path_text};
-use crate::value::{Key, Map, Node, Value};
+use crate::value::{Key, MAX_DEPTH, Map, Node, Value};
 
 pub(crate) use apply::apply_overrides;
 pub(crate) use sharing::Sharing;
@@ -107,10 +105,7 @@ impl<'a> Merger<'a> {
         let Some((is_interpolation, mut is_container)) = existing else {
             return self.add(root, path, incoming, kind);
         };
-        if is_interpolation && let Some((target, is_typed)) = self.container_behind(root, path) {
-            if is_typed && !incoming.is_container() && !is_special(incoming) {
-                return Err(misfit(path, "a list", incoming));
-            }
+        if is_interpolation && let Some(target) = self.container_behind(root, path) {
             // What it refers to is copied here, to be merged with.
             check_depth(path.len(), &target, path)?;
             self.put(root, path, target);
@@ -191,9 +186,8 @@ impl<'a> Merger<'a> {
         set(root, path, node);
     }
 
-    /// The list or mapping an interpolation refers to, if it does and can be had, and whether it
-    /// may be nothing else: OmegaConf types the list that `oc.dict.values` makes, and no other.
-    fn container_behind(&self, root: &Node, path: &[Key]) -> Option<(Node, bool)> {
+    /// The list or mapping an interpolation refers to, if it does and can be had.
+    fn container_behind(&self, root: &Node, path: &[Key]) -> Option<Node> {
         // Text around an interpolation makes text of it.
         let text = at(root, path)?.as_str()?;
         if !(text.starts_with("${") && text.ends_with('}')) {
@@ -201,15 +195,8 @@ impl<'a> Merger<'a> {
         }
         let evaluator = Evaluator::new(root, None, self.settings);
         let found = evaluator.follow_keys(path).ok()?;
-        let Found::At(address) = &found else { return None };
-        let is_typed = evaluator.is_typed(address);
-        Some((evaluator.node_of(&found).filter(Node::is_container)?, is_typed))
+        evaluator.node_of(&found).filter(|node| matches!(found, Found::At(_)) && node.is_container())
     }
-}
-
-/// Whether a value fits every type: null, `???`, an interpolation.
-fn is_special(node: &Node) -> bool {
-    node.value == Value::Null || node.is_missing() || node.is_interpolation()
 }
 
 /// The value under a path of keys, where all above are mappings.

@@ -1,122 +1,129 @@
-//! What stands after the `=`: elements, with the quotes they were written in.
+//! What stands after the `=`, with the quotes it was written in: as a value of the config, and as text again, since
+//! Hydra writes it into the overrides of a sweep's jobs.
 
-use super::error::ValueError;
-use super::sweep::SweepExpression;
-use crate::value::{Int, Key, Map, Node, Origin, Value};
+use indexmap::IndexMap;
+
+use crate::value::{Int, Key, Node, Origin, Value, float_repr};
 
 /// A value, or a part of one.
 #[derive(Debug, Clone, PartialEq)]
-pub enum OverrideElement {
-    /// `null`.
+pub(crate) enum Element {
     Null,
-    /// `true` or `false`, in any case.
     Bool(bool),
-    /// A whole number.
     Int(Int),
-    /// A floating-point number.
     Float(f64),
     /// Text without quotes, its escapes already removed. An interpolation is text.
     Str(String),
-    /// Text in quotes.
-    Quoted(QuotedString),
-    /// `[a, b]`.
-    List(Vec<OverrideElement>),
-    /// `{a: b}`. Keys are never quoted, lists, mappings or sweeps; equal ones are already one.
-    Map(Vec<(OverrideElement, OverrideElement)>),
-    /// A sweep inside something else. Hydra reads it and has no use for it.
-    Sweep(Box<SweepExpression>),
+    /// Text in quotes, its escapes already removed.
+    Quoted {
+        text: String,
+        quote: char,
+    },
+    List(Vec<Element>),
+    Map(IndexMap<Key, Element>),
 }
 
-/// Text in quotes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QuotedString {
-    /// The text between them, its escapes already removed.
-    pub text: String,
-    /// The quotes.
-    pub quote: Quote,
-}
-
-/// The quotes of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quote {
-    /// `'…'`
-    Single,
-    /// `"…"`
-    Double,
-}
-
-impl Quote {
-    /// The character.
-    #[must_use]
-    pub fn character(self) -> char {
-        match self {
-            Quote::Single => '\'',
-            Quote::Double => '"',
+impl Element {
+    /// Text in quotes, its escapes still in it. Backslashes count only before a quote.
+    pub(super) fn quoted(raw: &str) -> Self {
+        let quote = if raw.starts_with('"') { '"' } else { '\'' };
+        let inside = raw.get(1..raw.len().saturating_sub(1)).unwrap_or("");
+        let mut text = String::with_capacity(inside.len());
+        let mut slashes = 0;
+        for char in inside.chars() {
+            if char == '\\' {
+                slashes += 1;
+                continue;
+            }
+            // An odd number before a quote: half of them, and the last belongs to the quote.
+            let kept = if char == quote { slashes / 2 } else { slashes };
+            text.extend(std::iter::repeat_n('\\', kept));
+            slashes = 0;
+            text.push(char);
         }
-    }
-}
-
-impl OverrideElement {
-    /// The config value it stands for: quotes are gone.
-    ///
-    /// # Errors
-    /// [`ValueError`] where a config cannot hold it: `null` as a key, a sweep inside a value.
-    pub fn to_value(&self) -> Result<Value, ValueError> {
-        Ok(self.to_node(&Origin::default())?.value)
+        text.extend(std::iter::repeat_n('\\', slashes / 2));
+        Element::Quoted { text, quote }
     }
 
-    /// As [`to_value`](Self::to_value), with every node in it said to come from `origin`.
-    ///
-    /// # Errors
-    /// As [`to_value`](Self::to_value).
-    pub fn to_node(&self, origin: &Origin) -> Result<Node, ValueError> {
+    /// The config value it stands for: quotes are gone, and every node in it comes from `origin`.
+    pub(crate) fn to_node(&self, origin: &Origin) -> Node {
         let value = match self {
-            OverrideElement::Null => Value::Null,
-            OverrideElement::Bool(flag) => Value::Bool(*flag),
-            OverrideElement::Int(int) => Value::Int(int.clone()),
-            OverrideElement::Float(float) => Value::Float(*float),
-            OverrideElement::Str(text) => Value::Str(text.clone()),
-            OverrideElement::Quoted(quoted) => Value::Str(quoted.text.clone()),
-            OverrideElement::List(items) => {
-                let nodes = items.iter().map(|item| item.to_node(origin));
-                Value::List(nodes.collect::<Result<_, _>>()?)
+            Element::Null => Value::Null,
+            Element::Bool(flag) => Value::Bool(*flag),
+            Element::Int(int) => Value::Int(int.clone()),
+            Element::Float(float) => Value::Float(*float),
+            Element::Str(text) | Element::Quoted { text, .. } => Value::Str(text.clone()),
+            Element::List(items) => Value::List(items.iter().map(|item| item.to_node(origin)).collect()),
+            Element::Map(pairs) => {
+                Value::Map(pairs.iter().map(|(key, item)| (key.clone(), item.to_node(origin))).collect())
             }
-            OverrideElement::Map(pairs) => {
-                let mut map = Map::with_capacity(pairs.len());
-                for (key, value) in pairs {
-                    let key = key.as_key().ok_or(ValueError::NullKey)?;
-                    map.insert(key, value.to_node(origin)?);
-                }
-                Value::Map(map)
-            }
-            OverrideElement::Sweep(sweep) => return Err(ValueError::NestedSweep { kind: sweep.kind_name() }),
         };
-        Ok(Node::at(value, origin.clone()))
+        Node::at(value, origin.clone())
     }
 
     /// The element as a key of a mapping; nothing where a config can have no such key.
-    pub(super) fn as_key(&self) -> Option<Key> {
+    pub(super) fn into_key(self) -> Option<Key> {
         match self {
-            OverrideElement::Bool(flag) => Some(Key::Bool(*flag)),
-            OverrideElement::Int(int) => Some(Key::Int(int.clone())),
-            OverrideElement::Float(float) => Some(Key::Float(float.to_bits())),
-            OverrideElement::Str(text) => Some(Key::Str(text.clone())),
+            Element::Bool(flag) => Some(Key::Bool(flag)),
+            Element::Int(int) => Some(Key::Int(int)),
+            Element::Float(float) => Some(Key::Float(float.to_bits())),
+            Element::Str(text) => Some(Key::Str(text)),
             _ => None,
         }
     }
 
-    /// What messages call it.
-    pub(super) fn kind_name(&self) -> &'static str {
+    /// The element as text that reads as the same element, with one exception that is Hydra's: an interpolation without
+    /// quotes comes out escaped.
+    pub(crate) fn to_text(&self) -> String {
         match self {
-            OverrideElement::Null => "null",
-            OverrideElement::Bool(_) => "a truth value",
-            OverrideElement::Int(_) => "a whole number",
-            OverrideElement::Float(_) => "a floating-point number",
-            OverrideElement::Str(_) => "text",
-            OverrideElement::Quoted(_) => "quoted text",
-            OverrideElement::List(_) => "a list",
-            OverrideElement::Map(_) => "a mapping",
-            OverrideElement::Sweep(sweep) => sweep.kind_name(),
+            Element::Null => "null".to_owned(),
+            Element::Bool(flag) => if *flag { "True" } else { "False" }.to_owned(),
+            Element::Int(int) => int.to_string(),
+            Element::Float(float) => float_repr(*float),
+            Element::Str(text) => escaped(text),
+            Element::Quoted { text, quote } => requoted(text, *quote),
+            Element::List(items) => {
+                let items: Vec<String> = items.iter().map(Element::to_text).collect();
+                format!("[{}]", items.join(","))
+            }
+            Element::Map(pairs) => {
+                let pair = |(key, value): (&Key, &Element)| {
+                    let key = match key {
+                        Key::Str(text) => escaped(text),
+                        key => crate::value::python_str(&key.to_value()),
+                    };
+                    format!("{key}:{}", value.to_text())
+                };
+                let pairs: Vec<String> = pairs.iter().map(pair).collect();
+                format!("{{{}}}", pairs.join(","))
+            }
         }
     }
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        if "\\()[]{}:=, \t".contains(char) {
+            out.push('\\');
+        }
+        out.push(char);
+    }
+    out
+}
+
+/// Text in its quotes again. Backslashes are doubled before a quote; the closing quote is one too.
+fn requoted(text: &str, quote: char) -> String {
+    let mut out = String::from(quote);
+    let mut slashes = 0;
+    for char in text.chars() {
+        if char == quote {
+            out.extend(std::iter::repeat_n('\\', slashes + 1));
+        }
+        slashes = if char == '\\' { slashes + 1 } else { 0 };
+        out.push(char);
+    }
+    out.extend(std::iter::repeat_n('\\', slashes));
+    out.push(quote);
+    out
 }

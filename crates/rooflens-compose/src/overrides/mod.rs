@@ -1,63 +1,35 @@
-//! Overrides of the command line, as Hydra 1.3.8 reads them: `db=mysql`, `+a.b=1`, `~db`,
-//! `x=range(1,4)`.
+//! Overrides of the command line, as Hydra reads them: `db=mysql`, `+a.b=1`, `~db`, `x=1,2`, `x=range(1,4)`.
 //!
 //! ```
-//! use rooflens_compose::overrides::{Override, SweepContext};
+//! use rooflens_compose::overrides::Override;
 //!
 //! let sweep: Override = "db.port=3306,'3307'".parse()?;
-//! let texts: Vec<String> = sweep
-//!     .sweep_values(SweepContext::default())?
-//!     .map(|value| Ok(value?.text))
-//!     .collect::<Result<_, rooflens_compose::overrides::SweepError>>()?;
+//! let texts: Vec<String> = sweep.sweep_texts(&[])?.collect();
 //! assert_eq!(texts, ["3306", "'3307'"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Where Hydra 1.4 differs
-//! This module keeps to 1.3.8 also where 1.4 mends it:
-//! - `range(0.1,0.5,0.1)` has `0.30000000000000004` in it; 1.4 gives `0.3`;
-//! - `sort(range(0,5,2),reverse=true)` gives `3,1,-1`: the last number is taken to be one step
-//!   before the stop; 1.4 gives `4,2,0`;
-//! - `a[0]=1` and `a.b[c]=1` are errors; 1.4 accepts them;
-//! - `json_str` and `extend_list` do not exist; 1.4 has them.
-//!
 //! # Where this module differs from Hydra
-//! - A range that never ends (`range(0.0,inf)`) is an error; Hydra counts for ever.
+//! - Of the functions there are `choice`, `range` and `glob`, each only as the whole value. The casts, `sort`,
+//!   `shuffle`, `tag` and `interval` are errors.
+//! - Ranges of floating-point numbers count in decimals, as Hydra 1.4 does: `range(0.1,0.5,0.1)` has `0.3` in it, and
+//!   not `0.30000000000000004`. Whole numbers of a range have 64 bits.
 //! - Values nested deeper than 200 levels are an error; Python's stack ends between 246 and 493.
-//! - A glob inside a list has no text; Hydra writes its fields as a mapping.
 
-mod call;
-mod cast;
-mod decimal;
 mod element;
-mod error;
-mod functions;
-mod key;
-mod number;
-mod order;
 mod parser;
-mod pattern;
-mod shuffle;
 mod sweep;
-mod sweep_values;
-mod text;
-mod token;
 
 use std::str::FromStr;
 
-use crate::interpolation::Span;
-use crate::value::{Origin, Value, ValueSource};
+use crate::grammar::{GrammarError, Span, shortened, space_end, unsigned_end};
+use crate::value::{Node, Origin, Value, ValueSource};
 
-pub use call::{CallFault, Function};
-pub use element::{OverrideElement, Quote, QuotedString};
-pub use error::{OverrideError, OverrideFault, SweepError, ValueError};
-pub use number::Number;
-pub use sweep::{ChoiceSweep, Glob, IntervalSweep, RangeSweep, SweepExpression};
-pub use sweep_values::{SweepContext, SweepValue, SweepValues};
-pub use text::Spacing;
+pub(crate) use element::Element;
+pub(crate) use sweep::Sweep;
 
 /// What an override does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverrideKind {
     /// `key=value`: changes what is there.
     Change,
@@ -80,17 +52,6 @@ impl OverrideKind {
             OverrideKind::Delete => "~",
         }
     }
-
-    /// The name that Hydra has for it.
-    #[must_use]
-    pub fn hydra_name(self) -> &'static str {
-        match self {
-            OverrideKind::Change => "CHANGE",
-            OverrideKind::Add => "ADD",
-            OverrideKind::ForceAdd => "FORCE_ADD",
-            OverrideKind::Delete => "DEL",
-        }
-    }
 }
 
 /// An override of the command line.
@@ -102,127 +63,134 @@ pub struct Override {
     pub key: String,
     /// The package behind `@`. May be empty, which is not the same as none.
     pub package: Option<String>,
-    /// The value; none only where something is removed without naming its value.
-    pub value: Option<OverrideValue>,
     /// The override as it was written.
     pub text: String,
-    /// Where the key stands in the text, with its package.
-    pub key_span: Span,
-    /// Where the value stands in the text.
-    pub value_span: Option<Span>,
+    /// None only where something is removed without naming its value.
+    pub(crate) value: Option<OverrideValue>,
+    /// Where the value begins, or the key where there is no value; in characters from 1.
+    column: usize,
 }
 
 /// The value of an override.
 #[derive(Debug, Clone, PartialEq)]
-pub enum OverrideValue {
-    /// One value.
-    Element(OverrideElement),
-    /// Several, of which each job of a sweep gets one.
-    Sweep(SweepExpression),
+pub(crate) enum OverrideValue {
+    Element(Element),
+    /// Several values, of which each job of a sweep gets one.
+    Sweep(Sweep),
 }
 
-/// The kinds of value Hydra tells apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ValueKind {
-    /// One value.
-    Element,
-    /// `choice(a,b)`.
-    Choice,
-    /// `glob(*)`.
-    Glob,
-    /// `a,b`.
-    SimpleChoice,
-    /// `range(1,4)`.
-    Range,
-    /// `interval(0,1)`.
-    Interval,
+/// A text that is no override.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("override '{}', {error}", shortened(text))]
+pub struct OverrideError {
+    /// The override.
+    pub text: String,
+    /// What is wrong, and where.
+    pub error: GrammarError,
 }
 
-impl ValueKind {
-    /// The name that Hydra has for it.
-    #[must_use]
-    pub fn hydra_name(self) -> &'static str {
-        match self {
-            ValueKind::Element => "ELEMENT",
-            ValueKind::Choice => "CHOICE_SWEEP",
-            ValueKind::Glob => "GLOB_CHOICE_SWEEP",
-            ValueKind::SimpleChoice => "SIMPLE_CHOICE_SWEEP",
-            ValueKind::Range => "RANGE_SWEEP",
-            ValueKind::Interval => "INTERVAL_SWEEP",
-        }
-    }
-}
-
-impl OverrideValue {
-    /// What kind of value it is.
-    #[must_use]
-    pub fn kind(&self) -> ValueKind {
-        match self {
-            OverrideValue::Element(_) => ValueKind::Element,
-            OverrideValue::Sweep(SweepExpression::Choice(choice)) if choice.simple => ValueKind::SimpleChoice,
-            OverrideValue::Sweep(SweepExpression::Choice(_)) => ValueKind::Choice,
-            OverrideValue::Sweep(SweepExpression::Range(_)) => ValueKind::Range,
-            OverrideValue::Sweep(SweepExpression::Interval(_)) => ValueKind::Interval,
-            OverrideValue::Sweep(SweepExpression::Glob(_)) => ValueKind::Glob,
-        }
-    }
-
-    /// The config value it stands for.
-    ///
-    /// # Errors
-    /// [`ValueError`] where it is a sweep, or no config can hold it.
-    pub fn to_value(&self) -> Result<Value, ValueError> {
-        self.element()?.to_value()
-    }
-
-    /// The value as text again, as Hydra writes it.
-    ///
-    /// # Errors
-    /// [`ValueError`] where it is a sweep, or has one in it.
-    pub fn to_text(&self, spacing: Spacing) -> Result<String, ValueError> {
-        self.element()?.to_text(spacing)
-    }
-
-    fn element(&self) -> Result<&OverrideElement, ValueError> {
-        match self {
-            OverrideValue::Element(element) => Ok(element),
-            OverrideValue::Sweep(sweep) => Err(ValueError::IsSweep { kind: sweep.kind_name() }),
-        }
-    }
-}
-
-/// Reads an override. `shuffle([…])` puts its list into random order while it is read; `seed` says
-/// which, and the same seed gives the order Python has after `random.seed(seed)`.
-///
-/// # Errors
-/// [`OverrideError`] where Hydra would not accept it either.
-pub fn parse(text: &str, seed: u64) -> Result<Override, OverrideError> {
-    let head = key::head(text)?;
-    let mut value = None;
-    if let Some(at) = head.value {
-        value = Some(match parser::Parser::new(text, at, seed)?.value()? {
-            OverrideElement::Sweep(sweep) => OverrideValue::Sweep(*sweep),
-            element => OverrideValue::Element(element),
-        });
-    }
-    let key_end = head.package.map_or(head.key.end, |package| package.end);
-    Ok(Override {
-        kind: head.kind,
-        key: head.key.of(text).to_owned(),
-        package: head.package.map(|package| package.of(text).to_owned()),
-        value,
-        text: text.to_owned(),
-        key_span: Span::new(head.key.start, key_end),
-        value_span: head.value.map(|at| Span::new(at, text.len())),
-    })
+/// A sweep whose values cannot be listed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SweepError {
+    /// One value, or none: there is nothing to sweep over.
+    #[error("the override is not a sweep")]
+    NotASweep,
+    /// A range whose step is zero.
+    #[error("the step of a range cannot be zero")]
+    ZeroStep,
+    /// A glob that is no pattern.
+    #[error("'{pattern}' is not a pattern: {message}")]
+    Pattern {
+        /// As it is written.
+        pattern: String,
+        /// What is wrong with it.
+        message: &'static str,
+    },
 }
 
 impl FromStr for Override {
     type Err = OverrideError;
 
-    /// As [`parse`] with the seed 0.
+    /// Reads an override.
     fn from_str(text: &str) -> Result<Self, OverrideError> {
-        parse(text, 0)
+        parsed(text).map_err(|error| OverrideError { text: text.to_owned(), error })
+    }
+}
+
+fn parsed(text: &str) -> Result<Override, GrammarError> {
+    let (kind, start) = match text.as_bytes() {
+        [b'~', ..] => (OverrideKind::Delete, 1),
+        [b'+', b'+', ..] => (OverrideKind::ForceAdd, 2),
+        [b'+', ..] => (OverrideKind::Add, 1),
+        _ => (OverrideKind::Change, 0),
+    };
+    let (key, mut at) = key(text, start)?;
+    let mut package = None;
+    if text[at..].starts_with('@') {
+        let end = word(text, at + 1)?.1;
+        package = Some(text[at + 1..end].to_owned());
+        at = end;
+    }
+    let (value, column) = match text[at..].chars().next() {
+        Some('=') => {
+            let begin = space_end(text.as_bytes(), at + 1);
+            (Some(parser::value(text, begin)?), begin)
+        }
+        None if kind == OverrideKind::Delete => (None, start),
+        _ => return Err(unexpected(text, at, "'='")),
+    };
+    let column = Span::new(column, column).column(text);
+    Ok(Override { kind, key, package, text: text.to_owned(), value, column })
+}
+
+/// The key at `start`, and where it ends: a path of values, or of groups with slashes.
+fn key(text: &str, start: usize) -> Result<(String, usize), GrammarError> {
+    let (mut is_name, mut at) = word(text, start)?;
+    while is_name && text[at..].starts_with('/') {
+        let begin = at + 1;
+        (is_name, at) = word(text, begin)?;
+        if !is_name {
+            return Err(unexpected(text, begin, "the name of a group"));
+        }
+    }
+    Ok((text[start..at].to_owned(), at))
+}
+
+/// The end of the word at `at`, and whether it is a name, which may be part of a group's path: it has neither a dot nor
+/// `$` in it. One that begins with a digit must have a dot. A word may be empty, which Hydra allows.
+fn word(text: &str, at: usize) -> Result<(bool, usize), GrammarError> {
+    let bytes = text.as_bytes();
+    let Some(mut end) = component(bytes, at) else {
+        return Ok((false, at));
+    };
+    let mut dotted = false;
+    while bytes.get(end) == Some(&b'.')
+        && let Some(next) = component(bytes, end + 1)
+    {
+        (end, dotted) = (next, true);
+    }
+    if !dotted && bytes[at].is_ascii_digit() {
+        return Err(unexpected(text, at, "a name"));
+    }
+    Ok((!dotted && !bytes[at..end].contains(&b'$'), end))
+}
+
+fn component(text: &[u8], at: usize) -> Option<usize> {
+    let begins = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$');
+    let continues = |byte: &&u8| begins(byte) || byte.is_ascii_digit() || **byte == b'-';
+    if text.get(at).is_some_and(begins) {
+        return Some(at + text[at..].iter().take_while(continues).count());
+    }
+    unsigned_end(text, at)
+}
+
+fn unexpected(text: &str, at: usize, expected: &str) -> GrammarError {
+    match text[at..].chars().next() {
+        Some('[') => {
+            GrammarError::character(text, at, "; an item of a list is addressed with a dot: key.0=…")
+        }
+        Some(char) => GrammarError::unexpected(text, Span::new(at, at + char.len_utf8()), expected),
+        None => GrammarError::unexpected(text, Span::new(at, at), expected),
     }
 }
 
@@ -230,9 +198,8 @@ impl Override {
     /// The key as it is written: `+group/sub@package`.
     #[must_use]
     pub fn key_text(&self) -> String {
-        let at = if self.package.is_some() { "@" } else { "" };
-        let package = self.package.as_deref().unwrap_or("");
-        format!("{}{}{at}{package}", self.kind.prefix(), self.key)
+        let package = self.package.as_ref().map(|package| format!("@{package}")).unwrap_or_default();
+        format!("{}{}{package}", self.kind.prefix(), self.key)
     }
 
     /// What stands after the first `=`, unchanged.
@@ -253,25 +220,45 @@ impl Override {
         matches!(self.value, Some(OverrideValue::Sweep(_)))
     }
 
-    /// The values its jobs get, in Hydra's order.
+    /// The value it gives, null where it names none; nothing where it is a sweep.
+    #[must_use]
+    pub fn node(&self) -> Option<Node> {
+        let origin = self.origin();
+        match &self.value {
+            None => Some(Node::at(Value::Null, origin)),
+            Some(OverrideValue::Element(element)) => Some(element.to_node(&origin)),
+            Some(OverrideValue::Sweep(_)) => None,
+        }
+    }
+
+    /// The values its jobs get, in Hydra's order, as they are written into the overrides of those jobs. A glob chooses
+    /// among `options`, the sorted options of the config group.
     ///
     /// # Errors
     /// [`SweepError`] where it is no sweep, or one whose values cannot be listed.
-    pub fn sweep_values<'a>(&'a self, context: SweepContext<'a>) -> Result<SweepValues<'a>, SweepError> {
+    pub fn sweep_texts<'a>(
+        &'a self,
+        options: &'a [String],
+    ) -> Result<Box<dyn Iterator<Item = String> + 'a>, SweepError> {
         match &self.value {
-            Some(OverrideValue::Sweep(sweep)) => sweep.values(context),
+            Some(OverrideValue::Sweep(sweep)) => sweep.texts(options),
             _ => Err(SweepError::NotASweep),
+        }
+    }
+
+    /// The value as Hydra writes it into the overrides of a job, `null` where there is none.
+    #[must_use]
+    pub fn job_text(&self) -> String {
+        match &self.value {
+            Some(OverrideValue::Element(element)) => element.to_text(),
+            _ => "null".to_owned(),
         }
     }
 
     /// Where the value came from, for the nodes it is put into.
     #[must_use]
     pub fn origin(&self) -> Origin {
-        let column = self.value_span.unwrap_or(self.key_span).column(&self.text);
-        Origin {
-            source: ValueSource::CommandLine(self.text.as_str().into()),
-            line: 0,
-            column: u32::try_from(column).unwrap_or(u32::MAX),
-        }
+        let column = u32::try_from(self.column).unwrap_or(u32::MAX);
+        Origin { source: ValueSource::CommandLine(self.text.as_str().into()), line: 0, column }
     }
 }

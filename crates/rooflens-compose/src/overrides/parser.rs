@@ -1,53 +1,68 @@
-//! From tokens to a value, by recursive descent. Calls are carried out as they are read.
+//! The value of an override: cut into tokens, then read by recursive descent.
 
-use std::collections::HashMap;
+use indexmap::IndexMap;
 
-use super::call::{Arguments, CallFault, Function};
-use super::element::{OverrideElement, Quote, QuotedString};
-use super::error::{OverrideError, OverrideFault};
-use super::shuffle::Generator;
-use super::sweep::{ChoiceSweep, SweepExpression};
-use super::text::unquoted;
-use super::token::{Kind, Token, tokens};
-use crate::interpolation::Span;
-use crate::interpolation::lexeme::{Lexeme, float_value, int_value, unescaped};
+use super::OverrideValue;
+use super::element::Element;
+use super::sweep::{Sweep, call};
+use crate::grammar::{
+    DEPTH_LIMIT, GrammarError, Lexeme, Span, float_value, int_value, lexeme, space_end, unescaped,
+};
 
-/// Brackets, braces and calls inside each other; Python's own stack ends at about 250.
-const DEPTH_LIMIT: usize = 200;
+/// What a token is. Spaces beside punctuation belong to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    ParenOpen,
+    ParenClose,
+    BracketOpen,
+    BracketClose,
+    BraceOpen,
+    BraceClose,
+    Comma,
+    Colon,
+    Equal,
+    /// `'…'` or `"…"`, the quotes included.
+    Quoted,
+    /// `${…}`, to the first brace that closes.
+    Interpolation,
+    Word(Lexeme),
+    End,
+}
 
-pub(super) struct Parser<'a> {
+#[derive(Debug, Clone, Copy)]
+struct Token {
+    kind: Kind,
+    span: Span,
+}
+
+/// The whole value that begins at `at`: empty text, a call, or elements with commas between them.
+pub(super) fn value(text: &str, at: usize) -> Result<OverrideValue, GrammarError> {
+    let mut parser = Parser { text, tokens: tokens(text, at)?, next: 0, depth: 0 };
+    if parser.take(Kind::End) {
+        return Ok(OverrideValue::Element(Element::Str(String::new())));
+    }
+    if parser.peek().kind == Kind::Word(Lexeme::Id) && parser.follower() == Kind::ParenOpen {
+        return Ok(OverrideValue::Sweep(parser.call()?));
+    }
+    let mut items = vec![parser.element()?];
+    while parser.take(Kind::Comma) {
+        items.push(parser.element()?);
+    }
+    parser.expect(Kind::End, "',' or the end of the value")?;
+    Ok(match items.len() {
+        1 => OverrideValue::Element(items.remove(0)),
+        _ => OverrideValue::Sweep(Sweep::Choice { items, simple: true }),
+    })
+}
+
+struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Token>,
     next: usize,
     depth: usize,
-    generator: Generator,
 }
 
 impl<'a> Parser<'a> {
-    /// A parser of the value that begins at `at`.
-    pub(super) fn new(text: &'a str, at: usize, seed: u64) -> Result<Self, OverrideError> {
-        let tokens = tokens(text, at)?;
-        Ok(Self { text, tokens, next: 0, depth: 0, generator: Generator::new(seed) })
-    }
-
-    /// The whole value: empty text, an element, or several with commas between them.
-    pub(super) fn value(mut self) -> Result<OverrideElement, OverrideError> {
-        if self.take(Kind::End) {
-            return Ok(OverrideElement::Str(String::new()));
-        }
-        let first = self.element()?;
-        if self.take(Kind::End) {
-            return Ok(first);
-        }
-        let mut items = vec![first];
-        while self.take(Kind::Comma) {
-            items.push(self.element()?);
-        }
-        self.expect(Kind::End, "',' or the end of the value")?;
-        let choice = ChoiceSweep { items, simple: true, ..Default::default() };
-        Ok(OverrideElement::Sweep(Box::new(SweepExpression::Choice(choice))))
-    }
-
     fn peek(&self) -> Token {
         let end = Span::new(self.text.len(), self.text.len());
         self.tokens.get(self.next).copied().unwrap_or(Token { kind: Kind::End, span: end })
@@ -63,26 +78,24 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn expect(&mut self, kind: Kind, expected: &'static str) -> Result<(), OverrideError> {
+    fn expect(&mut self, kind: Kind, expected: &'static str) -> Result<(), GrammarError> {
         if self.take(kind) { Ok(()) } else { Err(self.unexpected(expected)) }
     }
 
-    fn unexpected(&self, expected: &'static str) -> OverrideError {
-        let token = self.peek();
-        let fault = match token.kind {
-            Kind::End => OverrideFault::Unfinished { expected },
-            _ => OverrideFault::Unexpected { found: token.span.of(self.text).to_owned(), expected },
-        };
-        OverrideError::new(self.text, token.span, fault)
+    fn unexpected(&self, expected: &'static str) -> GrammarError {
+        let mut error = GrammarError::unexpected(self.text, self.peek().span, expected);
+        if self.peek().kind == Kind::Equal {
+            error.message.push_str("; escape it (\\=) or put the value in quotes: key='…'");
+        }
+        error
     }
 
     fn nested<T>(
         &mut self,
-        inner: impl FnOnce(&mut Self) -> Result<T, OverrideError>,
-    ) -> Result<T, OverrideError> {
+        inner: impl FnOnce(&mut Self) -> Result<T, GrammarError>,
+    ) -> Result<T, GrammarError> {
         if self.depth == DEPTH_LIMIT {
-            let fault = OverrideFault::TooDeep { limit: DEPTH_LIMIT };
-            return Err(OverrideError::new(self.text, self.peek().span, fault));
+            return Err(GrammarError::too_deep(self.text, self.peek().span));
         }
         self.depth += 1;
         let result = inner(self);
@@ -90,21 +103,20 @@ impl<'a> Parser<'a> {
         result
     }
 
-    fn element(&mut self) -> Result<OverrideElement, OverrideError> {
+    fn element(&mut self) -> Result<Element, GrammarError> {
         let token = self.peek();
         match token.kind {
             Kind::Quoted => {
                 self.next += 1;
-                Ok(OverrideElement::Quoted(quoted(token.span.of(self.text))))
+                Ok(Element::quoted(token.span.of(self.text)))
             }
             Kind::BracketOpen => self.nested(Self::list),
             Kind::BraceOpen => self.nested(Self::mapping),
-            Kind::Word(Lexeme::Id) if self.follower() == Kind::ParenOpen => self.nested(Self::function),
             _ => self.primitive(true),
         }
     }
 
-    fn list(&mut self) -> Result<OverrideElement, OverrideError> {
+    fn list(&mut self) -> Result<Element, GrammarError> {
         self.next += 1;
         let mut items = Vec::new();
         if !self.take(Kind::BracketClose) {
@@ -114,87 +126,53 @@ impl<'a> Parser<'a> {
             }
             self.expect(Kind::BracketClose, "',' or ']'")?;
         }
-        Ok(OverrideElement::List(items))
+        Ok(Element::List(items))
     }
 
     /// Of two equal keys the first gives the place and the form, the last the value.
-    fn mapping(&mut self) -> Result<OverrideElement, OverrideError> {
+    fn mapping(&mut self) -> Result<Element, GrammarError> {
         self.next += 1;
-        let mut pairs: Vec<(OverrideElement, OverrideElement)> = Vec::new();
-        let mut places = HashMap::new();
+        let mut pairs = IndexMap::new();
         if self.take(Kind::BraceClose) {
-            return Ok(OverrideElement::Map(pairs));
+            return Ok(Element::Map(pairs));
         }
         loop {
-            let key = self.primitive(false)?;
+            let place = self.peek().span;
+            let key = self.primitive(false)?.into_key();
+            let key = key.ok_or_else(|| GrammarError::new(self.text, place, "null cannot be a key"))?;
             self.expect(Kind::Colon, "':'")?;
-            let value = self.element()?;
-            // NaN is equal to nothing, itself included.
-            let undefined = matches!(&key, OverrideElement::Float(float) if float.is_nan());
-            let place = *places.entry(key.as_key()).or_insert(pairs.len());
-            if place < pairs.len() && !undefined {
-                pairs[place].1 = value;
-            } else {
-                pairs.push((key, value));
-            }
+            pairs.insert(key, self.element()?);
             if !self.take(Kind::Comma) {
                 self.expect(Kind::BraceClose, "',' or '}'")?;
-                return Ok(OverrideElement::Map(pairs));
+                return Ok(Element::Map(pairs));
             }
         }
     }
 
-    fn function(&mut self) -> Result<OverrideElement, OverrideError> {
-        let name = self.peek();
+    /// A call, which is the whole value.
+    fn call(&mut self) -> Result<Sweep, GrammarError> {
+        let name = self.peek().span;
         self.next += 2;
-        let mut arguments = Arguments::default();
-        let mut fault = None;
+        let mut arguments = Vec::new();
         if !self.take(Kind::ParenClose) {
             loop {
                 let argument = self.peek();
-                if argument.kind == Kind::Word(Lexeme::Id) && self.follower() == Kind::Equal {
-                    self.next += 2;
-                    let element = self.element()?;
-                    arguments.push_named(argument.span.of(self.text), element);
-                } else {
-                    let element = self.element()?;
-                    fault = fault.or(arguments.push(element).err());
-                }
+                let is_named = argument.kind == Kind::Word(Lexeme::Id) && self.follower() == Kind::Equal;
+                self.next += if is_named { 2 } else { 0 };
+                arguments.push((is_named.then(|| argument.span.of(self.text)), self.element()?));
                 if !self.take(Kind::Comma) {
                     break;
                 }
             }
             self.expect(Kind::ParenClose, "',' or ')'")?;
         }
-        let end = self.tokens[self.next - 1].span.end;
-        self.called(name.span, end, arguments, fault)
-    }
-
-    fn called(
-        &mut self,
-        name: Span,
-        end: usize,
-        arguments: Arguments,
-        fault: Option<CallFault>,
-    ) -> Result<OverrideElement, OverrideError> {
-        let text = self.text;
-        let Some(function) = Function::named(name.of(text)) else {
-            let fault = OverrideFault::UnknownFunction { name: name.of(text).to_owned() };
-            return Err(OverrideError::new(text, name, fault));
-        };
-        let result = match fault {
-            Some(fault) => Err(fault),
-            None => function.call(arguments, &mut self.generator),
-        };
-        result.map_err(|fault| {
-            let fault = OverrideFault::Call { function, fault };
-            OverrideError::new(text, Span::new(name.start, end), fault)
-        })
+        self.expect(Kind::End, "the end of the value")?;
+        call(name.of(self.text), arguments).map_err(|message| GrammarError::new(self.text, name, message))
     }
 
     /// Words one after the other. A lone one has a type; several are text, without the spaces at its
     /// ends. A key has neither colons nor interpolations in it.
-    fn primitive(&mut self, is_value: bool) -> Result<OverrideElement, OverrideError> {
+    fn primitive(&mut self, is_value: bool) -> Result<Element, GrammarError> {
         let begin = self.next;
         while match self.peek().kind {
             Kind::Word(_) => true,
@@ -214,8 +192,8 @@ impl<'a> Parser<'a> {
         match words {
             [] if is_value => Err(self.unexpected("a value")),
             [] => Err(self.unexpected("a key without quotes")),
-            [word] => self.typed(*word),
-            words => Ok(OverrideElement::Str(words.iter().map(|word| self.plain(*word)).collect())),
+            [word] => Ok(self.typed(*word)),
+            words => Ok(Element::Str(words.iter().map(|word| self.plain(*word)).collect())),
         }
     }
 
@@ -227,28 +205,90 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn typed(&self, word: Token) -> Result<OverrideElement, OverrideError> {
+    fn typed(&self, word: Token) -> Element {
         let raw = word.span.of(self.text);
-        Ok(match word.kind {
-            Kind::Word(Lexeme::Null) => OverrideElement::Null,
-            Kind::Word(Lexeme::Bool) => OverrideElement::Bool(raw.eq_ignore_ascii_case("true")),
+        match word.kind {
+            Kind::Word(Lexeme::Null) => Element::Null,
+            Kind::Word(Lexeme::Bool) => Element::Bool(raw.eq_ignore_ascii_case("true")),
             Kind::Word(Lexeme::Float) => match float_value(raw) {
-                Some(float) => OverrideElement::Float(float),
-                None => OverrideElement::Str(raw.to_owned()),
+                Some(float) => Element::Float(float),
+                None => Element::Str(raw.to_owned()),
             },
-            Kind::Word(Lexeme::Int) => match int_value(raw) {
-                Some(int) => OverrideElement::Int(int),
-                None => {
-                    return Err(OverrideError::new(self.text, word.span, OverrideFault::LongNumber));
-                }
-            },
-            _ => OverrideElement::Str(self.plain(word)),
-        })
+            Kind::Word(Lexeme::Int) => Element::Int(int_value(raw)),
+            _ => Element::Str(self.plain(word)),
+        }
     }
 }
 
-fn quoted(raw: &str) -> QuotedString {
-    let quote = if raw.starts_with('"') { Quote::Double } else { Quote::Single };
-    let inside = raw.get(1..raw.len().saturating_sub(1)).unwrap_or("");
-    QuotedString { text: unquoted(inside, quote.character()), quote }
+/// All tokens of `text` from `at` on, with an end token after the last.
+fn tokens(text: &str, mut at: usize) -> Result<Vec<Token>, GrammarError> {
+    let bytes = text.as_bytes();
+    // Behind the last closing brace nothing is an interpolation: without this, many `${` would
+    // each look for one to the end.
+    let last_brace = text.rfind('}').unwrap_or(0);
+    let mut tokens = Vec::new();
+    while at < text.len() {
+        let found = punctuation(bytes, at)
+            .or_else(|| interpolation(bytes, at, last_brace))
+            .or_else(|| lexeme(bytes, at).map(|(word, end)| (Kind::Word(word), end)));
+        let (kind, end) = match (found, bytes[at]) {
+            (Some(found), _) => found,
+            (None, b'\'' | b'"') => match quote_end(bytes, at) {
+                Some(end) => (Kind::Quoted, end),
+                None => {
+                    let message = format!("the quote {} is never closed", char::from(bytes[at]));
+                    return Err(GrammarError::new(text, Span::new(at, at + 1), message));
+                }
+            },
+            (None, _) => {
+                return Err(GrammarError::character(text, at, "; put the value in quotes: key='…'"));
+            }
+        };
+        tokens.push(Token { kind, span: Span::new(at, end) });
+        at = end;
+    }
+    tokens.push(Token { kind: Kind::End, span: Span::new(at, at) });
+    Ok(tokens)
+}
+
+fn punctuation(text: &[u8], at: usize) -> Option<(Kind, usize)> {
+    let mark = space_end(text, at);
+    let end = mark + 1;
+    match text.get(mark)? {
+        b'(' => return Some((Kind::ParenOpen, space_end(text, end))),
+        b')' => return Some((Kind::ParenClose, end)),
+        b']' => return Some((Kind::BracketClose, end)),
+        b'}' => return Some((Kind::BraceClose, end)),
+        b',' => return Some((Kind::Comma, space_end(text, end))),
+        b':' => return Some((Kind::Colon, space_end(text, end))),
+        b'=' => return Some((Kind::Equal, space_end(text, end))),
+        _ => {}
+    }
+    match text[at] {
+        b'[' => Some((Kind::BracketOpen, space_end(text, end))),
+        b'{' => Some((Kind::BraceOpen, space_end(text, end))),
+        _ => None,
+    }
+}
+
+/// `${` and at least one character before the first `}`; nested braces are not understood.
+fn interpolation(text: &[u8], at: usize, last_brace: usize) -> Option<(Kind, usize)> {
+    let inside = at + 2;
+    if !text[at..].starts_with(b"${") || last_brace <= inside {
+        return None;
+    }
+    let length = text[inside..].iter().position(|byte| *byte == b'}')?;
+    (length > 0).then_some((Kind::Interpolation, inside + length + 1))
+}
+
+/// The end of the quoted text at `at`: a quote with an even number of backslashes before it.
+fn quote_end(text: &[u8], at: usize) -> Option<usize> {
+    let mut slashes = 0usize;
+    for (index, byte) in text.iter().enumerate().skip(at + 1) {
+        if *byte == text[at] && slashes.is_multiple_of(2) {
+            return Some(index + 1);
+        }
+        slashes = if *byte == b'\\' { slashes + 1 } else { 0 };
+    }
+    None
 }

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 
-use super::error::ResolveFault;
+use super::ResolveFault;
 
 /// How deep interpolations may refer to interpolations. Python's own limit is reached earlier.
-pub(super) const MAX_DEPTH: usize = 100;
+const MAX_DEPTH: usize = 100;
 /// How many levels of lists and mappings may be below each other, interpolations followed.
-const MAX_NESTING: usize = crate::node::MAX_DEPTH;
+const MAX_NESTING: usize = crate::value::MAX_DEPTH;
 /// How many interpolations may be followed: a chain of doublings ends here and not with memory.
 const MAX_EVALUATIONS: usize = 1_000_000;
 /// How many values a resolved config may have.

@@ -1,9 +1,9 @@
 //! The resolvers that are built in.
 
-use super::address::{Address, PathSegment, Root};
-use super::error::ResolveFault;
+use super::ResolveFault;
 use super::evaluator::{Asking, Evaluator};
 use super::select::Found;
+use super::{Address, PathSegment, Root};
 use crate::interpolation::decode as read_element;
 use crate::value::{Key, Node, Origin, Value, python_str};
 use crate::warning::ComposeWarning;
@@ -14,8 +14,6 @@ pub(super) struct Call<'c> {
     pub(super) evaluator: &'c Evaluator<'c>,
     pub(super) name: &'c str,
     pub(super) arguments: Vec<Found>,
-    /// The first argument as it is written.
-    pub(super) written: &'c str,
     pub(super) asking: &'c Asking<'c>,
 }
 
@@ -138,7 +136,7 @@ fn decode(call: &Call<'_>) -> Result<Found, ResolveFault> {
         Value::Str(text) => {
             let _level = call.evaluator.budget.enter()?;
             let element = read_element(&text)?;
-            call.evaluator.element(&element, &text, call.asking, &mut Vec::new())
+            call.evaluator.element(&element, call.asking, &mut Vec::new())
         }
         other => Err(call.wrong(format!("takes a string or null, not {}", other.kind()))),
     }
@@ -199,11 +197,7 @@ fn dict_values(call: &Call<'_>) -> Result<Found, ResolveFault> {
     for reference in &references {
         crate::interpolation::parse(reference)?;
     }
-    let list = call.make_list(references.into_iter().map(Value::Str).collect());
-    if let Found::At(address) = &list {
-        call.evaluator.mark_typed(address);
-    }
-    Ok(list)
+    Ok(call.make_list(references.into_iter().map(Value::Str).collect()))
 }
 
 /// `${oc.deprecated:new_key,message}`: the value of the new key, and a warning.
@@ -235,7 +229,7 @@ fn deprecated(call: &Call<'_>) -> Result<Found, ResolveFault> {
 fn now(call: &Call<'_>) -> Result<Found, ResolveFault> {
     call.takes(1, 1)?;
     let pattern = call.text(0)?;
-    Ok(Found::Raw(Value::Str(call.evaluator.settings.moment(call.written, &pattern))))
+    Ok(Found::Raw(Value::Str(call.evaluator.settings.now().format(&pattern))))
 }
 
 /// `${hydra:job.name}`: a value of the `hydra` node.

@@ -4,11 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::address::{Address, PathSegment, Root, split_made, walk, walk_mut};
 use super::budget::Budget;
-use super::error::{ResolveError, ResolveFault};
 use super::registry::EvaluationSettings;
 use super::select::Found;
+use super::{Address, PathSegment, Root, split_made, walk, walk_mut};
+use super::{ResolveError, ResolveFault};
 use crate::hydra_tree::Kind;
 use crate::schema;
 use crate::value::{Key, Map, Node, Value, python_repr};
@@ -32,8 +32,6 @@ pub(crate) struct Evaluator<'a> {
     pub(super) settings: &'a EvaluationSettings,
     /// What resolvers made, by its address.
     made: RefCell<HashMap<Address, Rc<Node>>>,
-    /// Lists that may be nothing else.
-    typed: RefCell<Vec<Address>>,
     count: Cell<usize>,
     pub(super) budget: Budget,
     warnings: RefCell<Vec<ComposeWarning>>,
@@ -57,7 +55,6 @@ impl<'a> Evaluator<'a> {
             whole,
             settings,
             made: RefCell::default(),
-            typed: RefCell::default(),
             count: Cell::new(0),
             budget: Budget::default(),
             warnings: RefCell::default(),
@@ -133,15 +130,6 @@ impl<'a> Evaluator<'a> {
         let address = parent.below(PathSegment::Made(self.count.get()));
         self.made.borrow_mut().insert(address.clone(), Rc::new(node));
         address
-    }
-
-    pub(super) fn mark_typed(&self, list: &Address) {
-        self.typed.borrow_mut().push(list.clone());
-    }
-
-    /// Whether a list may be nothing else.
-    pub(crate) fn is_typed(&self, list: &Address) -> bool {
-        self.typed.borrow().contains(list)
     }
 
     /// What a text that stands in a mapping of its own at the top comes to.

@@ -1,8 +1,8 @@
 //! Evaluates the parts of an interpolation.
 
-use super::address::Address;
+use super::Address;
+use super::ResolveFault;
 use super::built_in::{self, Call};
-use super::error::ResolveFault;
 use super::evaluator::{Asking, Evaluator, Trail};
 use super::select::Found;
 use crate::interpolation::{
@@ -22,24 +22,23 @@ impl Evaluator<'_> {
         let _level = self.budget.enter()?;
         let parts = parse(text)?;
         match parts.as_slice() {
-            [TextPart::Interpolation(only)] => self.interpolation(only, text, asking, trail),
-            parts => Ok(Found::Raw(Value::Str(self.joined(parts, text, asking, trail)?))),
+            [TextPart::Interpolation(only)] => self.interpolation(only, asking, trail),
+            parts => Ok(Found::Raw(Value::Str(self.joined(parts, asking, trail)?))),
         }
     }
 
     fn joined(
         &self,
         parts: &[TextPart],
-        source: &str,
         asking: &Asking<'_>,
         trail: &mut Trail,
     ) -> Result<String, ResolveFault> {
         let mut whole = String::new();
         for part in parts {
             match part {
-                TextPart::Text { text, .. } => whole.push_str(text),
+                TextPart::Text(text) => whole.push_str(text),
                 TextPart::Interpolation(inner) => {
-                    let found = self.interpolation(inner, source, asking, trail)?;
+                    let found = self.interpolation(inner, asking, trail)?;
                     whole.push_str(&python_str(&self.value_of(&found)));
                 }
             }
@@ -51,13 +50,12 @@ impl Evaluator<'_> {
     fn interpolation(
         &self,
         interpolation: &Interpolation,
-        source: &str,
         asking: &Asking<'_>,
         trail: &mut Trail,
     ) -> Result<Found, ResolveFault> {
         match interpolation {
-            Interpolation::Node(reference) => self.reference(reference, source, asking, trail),
-            Interpolation::Resolver(call) => self.call(call, source, asking, trail),
+            Interpolation::Node(reference) => self.reference(reference, asking, trail),
+            Interpolation::Resolver(call) => self.call(call, asking, trail),
         }
     }
 
@@ -65,12 +63,11 @@ impl Evaluator<'_> {
     fn name(
         &self,
         inner: &Interpolation,
-        source: &str,
         asking: &Asking<'_>,
         trail: &mut Trail,
     ) -> Result<String, ResolveFault> {
         let _level = self.budget.enter()?;
-        let found = self.interpolation(inner, source, asking, trail)?;
+        let found = self.interpolation(inner, asking, trail)?;
         match self.value_of(&found) {
             Value::Str(text) => Ok(text),
             other => Err(ResolveFault::NameKind { found: other.kind() }),
@@ -80,11 +77,10 @@ impl Evaluator<'_> {
     fn reference(
         &self,
         reference: &NodeReference,
-        source: &str,
         asking: &Asking<'_>,
         trail: &mut Trail,
     ) -> Result<Found, ResolveFault> {
-        let path = reference.path(|inner| self.name(inner, source, asking, trail))?;
+        let path = reference.path(|inner| self.name(inner, asking, trail))?;
         let (from, key) = Self::start(asking.parent, &path)?;
         let Some(found) = self.select(&from, key, true, Some(trail))? else {
             return Err(self.no_target(&from, key, path.clone()));
@@ -112,15 +108,14 @@ impl Evaluator<'_> {
     fn call(
         &self,
         call: &ResolverCall,
-        source: &str,
         asking: &Asking<'_>,
         trail: &mut Trail,
     ) -> Result<Found, ResolveFault> {
         let _level = self.budget.enter()?;
-        let name = call.full_name(|inner| self.name(inner, source, asking, trail))?;
+        let name = call.full_name(|inner| self.name(inner, asking, trail))?;
         let mut arguments = Vec::with_capacity(call.arguments.len());
         for argument in &call.arguments {
-            arguments.push(self.element(&argument.element, source, asking, trail)?);
+            arguments.push(self.element(argument, asking, trail)?);
         }
         let custom = self.settings.resolvers.custom(&name);
         let wrong = |message: String| ResolveFault::Resolver { name: name.clone(), message };
@@ -137,15 +132,13 @@ impl Evaluator<'_> {
             let suggestion = nearest(&name, known).map(str::to_owned);
             return Err(ResolveFault::NoResolver { name, suggestion });
         };
-        let written = call.arguments.first().map_or("", |first| first.span.of(source));
-        resolver(&Call { evaluator: self, name: &name, arguments, written, asking })
+        resolver(&Call { evaluator: self, name: &name, arguments, asking })
     }
 
     /// What an argument comes to. A list or mapping of arguments is a plain value.
     pub(super) fn element(
         &self,
         element: &InterpolationElement,
-        source: &str,
         asking: &Asking<'_>,
         trail: &mut Trail,
     ) -> Result<Found, ResolveFault> {
@@ -156,15 +149,15 @@ impl Evaluator<'_> {
             InterpolationElement::Float(float) => Value::Float(*float),
             InterpolationElement::Text(text) => Value::Str(text.clone()),
             InterpolationElement::Quoted(parts) | InterpolationElement::Joined(parts) => {
-                Value::Str(self.joined(parts, source, asking, trail)?)
+                Value::Str(self.joined(parts, asking, trail)?)
             }
             InterpolationElement::Interpolation(inner) => {
-                return self.interpolation(inner, source, asking, trail);
+                return self.interpolation(inner, asking, trail);
             }
             InterpolationElement::List(items) => {
                 let mut list = Vec::with_capacity(items.len());
                 for item in items {
-                    let found = self.element(item, source, asking, trail)?;
+                    let found = self.element(item, asking, trail)?;
                     self.budget.values(1)?;
                     list.push(Node::new(self.value_of(&found)));
                 }
@@ -173,9 +166,9 @@ impl Evaluator<'_> {
             InterpolationElement::Map(pairs) => {
                 let mut map = Map::new();
                 for (key, value) in pairs {
-                    let key = self.element(key, source, asking, trail)?;
+                    let key = self.element(key, asking, trail)?;
                     let key = as_key(self.value_of(&key))?;
-                    let value = self.element(value, source, asking, trail)?;
+                    let value = self.element(value, asking, trail)?;
                     self.budget.values(1)?;
                     map.insert(key, Node::new(self.value_of(&value)));
                 }
@@ -192,7 +185,6 @@ fn as_key(value: Value) -> Result<Key, ResolveFault> {
         Value::Int(int) => Key::Int(int),
         Value::Float(float) => Key::Float(float.to_bits()),
         Value::Bool(flag) => Key::Bool(flag),
-        Value::Bytes(bytes) => Key::Bytes(bytes),
         other => return Err(ResolveFault::NameKind { found: other.kind() }),
     })
 }

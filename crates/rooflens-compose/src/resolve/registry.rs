@@ -1,7 +1,7 @@
 //! The resolvers a config may call.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, OnceLock};
 
 use super::built_in;
 use crate::clock::LocalTime;
@@ -54,15 +54,6 @@ impl std::fmt::Debug for Resolvers {
     }
 }
 
-/// The time of a run. It has one, and so have all its jobs.
-#[derive(Debug, Default)]
-struct Moments {
-    time: Option<LocalTime>,
-    /// What `now` gave before, by its argument as it is written: Hydra does not look at what an
-    /// interpolation in the argument comes to.
-    given: BTreeMap<String, String>,
-}
-
 /// What an evaluation may use.
 #[derive(Debug, Clone)]
 pub struct EvaluationSettings {
@@ -70,28 +61,25 @@ pub struct EvaluationSettings {
     pub host: Host,
     /// The resolvers.
     pub resolvers: Resolvers,
-    moments: Arc<Mutex<Moments>>,
+    /// The time of a run, once it was asked for. A run has one, and so have all its jobs.
+    time: Arc<OnceLock<LocalTime>>,
 }
 
 impl EvaluationSettings {
     /// A machine and some resolvers.
     #[must_use]
     pub fn new(host: Host, resolvers: Resolvers) -> Self {
-        Self { host, resolvers, moments: Arc::default() }
+        Self { host, resolvers, time: Arc::default() }
     }
 
     /// The same, with a clock that has not been looked at: for a run of its own.
     #[must_use]
     pub fn renewed(&self) -> Self {
-        Self { moments: Arc::default(), ..self.clone() }
+        Self { time: Arc::default(), ..self.clone() }
     }
 
-    /// The time in the words of a pattern, the same whenever it is asked.
-    pub(super) fn moment(&self, argument: &str, pattern: &str) -> String {
-        let Ok(mut moments) = self.moments.lock() else {
-            return (self.host.clock)().format(pattern);
-        };
-        let time = *moments.time.get_or_insert_with(|| (self.host.clock)());
-        moments.given.entry(argument.to_owned()).or_insert_with(|| time.format(pattern)).clone()
+    /// The time of the run.
+    pub(super) fn now(&self) -> LocalTime {
+        *self.time.get_or_init(|| (self.host.clock)())
     }
 }

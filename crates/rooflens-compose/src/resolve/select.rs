@@ -1,10 +1,10 @@
 //! Walks a path of keys, following interpolations on the way.
 
-use super::address::{Address, PathSegment, Root};
-use super::error::{ResolveError, ResolveFault};
 use super::evaluator::{Evaluator, Trail};
+use super::{Address, PathSegment, Root};
+use super::{ResolveError, ResolveFault};
 use crate::interpolation::split_key;
-use crate::value::{Key, Node, Value};
+use crate::value::{Int, Key, Node, Value};
 
 /// What a path or an interpolation comes to.
 #[derive(Debug, Clone)]
@@ -152,17 +152,10 @@ impl Evaluator<'_> {
     }
 }
 
-/// A text that Python's `int` reads: none where it is no number, and none inside where it is one
-/// that no list has.
+/// The index that a text is for Python: none where it is no number, and none inside where no list has such an item.
 pub(crate) fn python_int(text: &str) -> Option<Option<usize>> {
-    let trimmed = text.trim();
-    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
-    let well_formed = !digits.is_empty()
-        && digits.split('_').all(|run| !run.is_empty() && run.bytes().all(|it| it.is_ascii_digit()));
-    if !well_formed {
-        return None;
-    }
-    let plain: String = digits.chars().filter(|char| *char != '_').collect();
-    let value = plain.parse::<usize>().ok();
-    Some(value.filter(|value| *value == 0 || !trimmed.starts_with('-')))
+    Int::from_python(text).map(|int| match int {
+        Int::Small(small) => usize::try_from(small).ok(),
+        Int::Big(_) => None,
+    })
 }

@@ -2,11 +2,11 @@
 //!
 //! The order can be seen: a text that contains a mapping shows what of it is resolved by then.
 
-use super::address::{Address, PathSegment, Root};
 use super::budget::Budget;
-use super::error::{ResolveError, ResolveFault};
 use super::evaluator::Evaluator;
 use super::select::Found;
+use super::{Address, PathSegment, Root};
+use super::{ResolveError, ResolveFault};
 use crate::interpolation::parse;
 use crate::value::{Key, Node, Value};
 

@@ -13,9 +13,6 @@ use crate::resolve::{EvaluationSettings, Evaluator};
 use crate::value::{Key, Map, Node, Origin, Value};
 use crate::yaml;
 
-/// How much of a file its header can be in: Hydra looks no further.
-const HEADER_CHARS: usize = 512;
-
 /// The configs of a search path, each read once.
 pub(crate) struct Repository<'a> {
     settings: &'a EvaluationSettings,
@@ -89,9 +86,8 @@ impl<'a> Repository<'a> {
         if !built_in {
             self.texts.borrow_mut().keep(&name, &text);
         }
-        let head_end = text.char_indices().nth(HEADER_CHARS).map_or(text.len(), |(at, _)| at);
-        let header = yaml::header(&text[..head_end])
-            .map_err(|error| ComposeError::new(Fault::Header { file: file.clone(), error }))?;
+        let header = yaml::header(&text)
+            .map_err(|line| ComposeError::new(Fault::Header { file: file.clone(), line }))?;
         let mut config = yaml::load(&text, name)?;
         if config.value == Value::Null {
             config.value = Value::Map(Map::new());
@@ -103,7 +99,7 @@ impl<'a> Repository<'a> {
         }
         let defaults = self.take_defaults(path, &mut config)?;
         Ok(Loaded {
-            header: header.package,
+            header,
             defaults: read_items(path, defaults.as_ref())?,
             config,
             from_classes: matches!(entry.source, ConfigSource::HydraClasses),

@@ -1,197 +1,135 @@
-//! Which type an unquoted scalar has: YAML 1.1's patterns, by hand.
+//! The types of scalars: YAML 1.1's patterns, as `PyYAML` has them and `OmegaConf` widens them.
 //!
-//! Loading and dumping know different ones: `OmegaConf` widens the floats and drops the timestamps
-//! of its loader only, so a dumped text is quoted where either side could misread it.
+//! Loading and dumping know different ones: `OmegaConf` widens the floats and drops the timestamps of its loader only,
+//! so a dumped text is quoted where either side could misread it.
 
-use super::tag::Tag;
+use std::sync::LazyLock;
 
-/// The type of a plain scalar, as `OmegaConf`'s loader finds it.
-pub(super) fn load_tag(text: &str) -> Tag {
-    let bytes = text.as_bytes();
-    if is_float(bytes) || is_loader_float(bytes) {
-        Tag::Float
-    } else if is_int(bytes) {
-        Tag::Int
+use regex_lite::Regex;
+
+use crate::value::{Int, Value};
+
+/// The longest text that may be a number: what is longer is text.
+const LONGEST: usize = 400;
+
+const INT: &str = r"^[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]+|0|[1-9][0-9_]*(:[0-5]?[0-9])*)$";
+/// The floats of `PyYAML`: a dot is needed, and a sign in the exponent.
+const FLOAT: &str = r"^([-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$";
+/// The floats `OmegaConf` adds: `1e3`, `1.5e3`; underscores only between digits.
+const LOADER_FLOAT: &str = r"^[-+]?[0-9]+(_[0-9]+)*(\.[0-9_]*)?[eE][-+]?[0-9]+$";
+const TIMESTAMP: &str = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(\.[0-9]*)?([ \t]*(Z|[-+][0-9]{1,2}(:[0-9]{2})?))?)$";
+
+#[expect(clippy::expect_used, reason = "each pattern is compiled by a test")]
+fn compiled(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern")
+}
+
+/// Whether a text has one of the forms; only what begins like a number is looked at.
+fn fits(text: &str, forms: &[&LazyLock<Regex>]) -> bool {
+    let begins = text.starts_with(|char: char| char.is_ascii_digit() || matches!(char, '+' | '-' | '.'));
+    begins && text.len() <= LONGEST && forms.iter().any(|form| form.is_match(text))
+}
+
+static INTS: LazyLock<Regex> = LazyLock::new(|| compiled(INT));
+static FLOATS: LazyLock<Regex> = LazyLock::new(|| compiled(FLOAT));
+static LOADER_FLOATS: LazyLock<Regex> = LazyLock::new(|| compiled(LOADER_FLOAT));
+static TIMESTAMPS: LazyLock<Regex> = LazyLock::new(|| compiled(TIMESTAMP));
+
+/// The value of a scalar without quotes and tag; none where it is a number that is too large.
+pub(super) fn plain(text: &str) -> Option<Value> {
+    if fits(text, &[&FLOATS, &LOADER_FLOATS]) {
+        tagged("float", text)
+    } else if fits(text, &[&INTS]) {
+        tagged("int", text)
+    } else if is_null(text) {
+        Some(Value::Null)
     } else {
-        word_tag(text).unwrap_or(Tag::Str)
+        Some(truth(text).map_or_else(|| Value::Str(text.to_owned()), Value::Bool))
     }
 }
 
-/// Whether `PyYAML`'s dumper would read the text, unquoted, as something other than text.
-pub(super) fn dumper_misreads(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    is_float(bytes) || is_int(bytes) || is_timestamp(bytes) || word_tag(text).is_some()
-}
-
-fn word_tag(text: &str) -> Option<Tag> {
-    match text {
-        "" | "~" | "null" | "Null" | "NULL" => Some(Tag::Null),
-        "yes" | "Yes" | "YES" | "no" | "No" | "NO" | "true" | "True" | "TRUE" | "false" | "False"
-        | "FALSE" | "on" | "On" | "ON" | "off" | "Off" | "OFF" => Some(Tag::Bool),
-        "<<" => Some(Tag::Merge),
-        "=" => Some(Tag::Value),
+/// The value of a scalar whose tag is `!!name`; none where the text does not fit it.
+pub(super) fn tagged(name: &str, text: &str) -> Option<Value> {
+    match name {
+        "null" => Some(Value::Null),
+        "str" => Some(Value::Str(text.to_owned())),
+        "bool" => truth(text).map(Value::Bool),
+        "int" => int(&text.replace('_', "")).map(Value::Int),
+        "float" => float(&text.replace('_', "").to_lowercase()).map(Value::Float),
         _ => None,
     }
 }
 
-/// Binary, octal, hexadecimal, decimal and sexagesimal whole numbers, with underscores anywhere
-/// after the first digit.
-fn is_int(text: &[u8]) -> bool {
-    let text = unsigned(text);
+/// Whether `OmegaConf` writes a text in quotes: what `PyYAML` would read as something else, `y` and `n`, and all that
+/// Python's `float()` takes, whether or not a loader would.
+pub(super) fn needs_quotes(text: &str) -> bool {
+    is_null(text)
+        || truth(text).is_some()
+        || matches!(text, "<<" | "=" | "y" | "Y" | "n" | "N")
+        || fits(text, &[&INTS, &FLOATS, &TIMESTAMPS])
+        || python_float(text)
+}
+
+fn is_null(text: &str) -> bool {
+    matches!(text, "" | "~" | "null" | "Null" | "NULL")
+}
+
+fn truth(text: &str) -> Option<bool> {
     match text {
-        [b'0', b'b', digits @ ..] => all(digits, |b| matches!(b, b'0' | b'1' | b'_')),
-        [b'0', b'x', digits @ ..] => all(digits, |b| b.is_ascii_hexdigit() || b == b'_'),
-        [b'0'] => true,
-        [b'0', digits @ ..] => all(digits, |b| matches!(b, b'0'..=b'7' | b'_')),
-        [b'1'..=b'9', rest @ ..] => {
-            let rest = skip(rest, digit_or_underscore);
-            rest.is_empty() || sexagesimal_tail(rest).is_some_and(<[u8]>::is_empty)
-        }
-        _ => false,
+        "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Some(true),
+        "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Some(false),
+        _ => None,
     }
 }
 
-/// The floats of `PyYAML`: a dot is needed, and a sign in the exponent.
-fn is_float(text: &[u8]) -> bool {
-    if is_special_float(text) {
-        return true;
-    }
-    match unsigned(text) {
-        [b'0'..=b'9', rest @ ..] => {
-            let rest = skip(rest, digit_or_underscore);
-            match rest {
-                [b'.', rest @ ..] => {
-                    let rest = skip(rest, digit_or_underscore);
-                    rest.is_empty() || is_exponent(rest, SignRule::Needed)
-                }
-                _ => matches!(sexagesimal_tail(rest), Some([b'.', rest @ ..])
-                    if skip(rest, digit_or_underscore).is_empty()),
-            }
-        }
-        // A leading dot takes no sign.
-        [b'.', b'0'..=b'9', rest @ ..] if text.first() == Some(&b'.') => {
-            let rest = skip(rest, digit_or_underscore);
-            rest.is_empty() || is_exponent(rest, SignRule::Needed)
-        }
-        _ => false,
+fn python_float(text: &str) -> bool {
+    let bytes = text.trim().as_bytes();
+    let is_digit = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_digit);
+    let lone =
+        (0..bytes.len()).any(|at| bytes[at] == b'_' && !(at > 0 && is_digit(at - 1) && is_digit(at + 1)));
+    !lone && text.trim().replace('_', "").parse::<f64>().is_ok()
+}
+
+fn signed(text: &str) -> (bool, &str) {
+    match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
     }
 }
 
-/// The floats `OmegaConf` adds: `1e3`, `1.5e3`; underscores only between digits.
-fn is_loader_float(text: &[u8]) -> bool {
-    let text = unsigned(text);
-    let rest = skip(text, digit_or_underscore);
-    let head = &text[..text.len() - rest.len()];
-    if !is_strict_digits(head) {
-        return false;
+/// A whole number: decimal of any size, the other bases and base 60 as far as 127 bits go.
+fn int(text: &str) -> Option<Int> {
+    if text.len() > LONGEST {
+        return None;
     }
-    match rest {
-        [b'.', rest @ ..] => is_exponent(skip(rest, digit_or_underscore), SignRule::Optional),
-        rest => is_exponent(rest, SignRule::Optional),
-    }
-}
-
-fn is_special_float(text: &[u8]) -> bool {
-    matches!(unsigned(text), b".inf" | b".Inf" | b".INF") || matches!(text, b".nan" | b".NaN" | b".NAN")
-}
-
-/// A date, or a date with a time.
-fn is_timestamp(text: &[u8]) -> bool {
-    let parse = || {
-        let rest = digits(text, 4, 4)?;
-        let rest = digits(rest.strip_prefix(b"-")?, 1, 2)?;
-        let rest = digits(rest.strip_prefix(b"-")?, 1, 2)?;
-        if rest.is_empty() {
-            return (text.len() == 10).then_some(());
-        }
-        let time = match rest {
-            [b'T' | b't', time @ ..] => time,
-            [b' ' | b'\t', ..] => skip(rest, blank),
-            _ => return None,
-        };
-        let rest = digits(time, 1, 2)?;
-        let rest = digits(rest.strip_prefix(b":")?, 2, 2)?;
-        let rest = digits(rest.strip_prefix(b":")?, 2, 2)?;
-        let rest = match rest {
-            [b'.', rest @ ..] => skip(rest, |b| b.is_ascii_digit()),
-            rest => rest,
-        };
-        if rest.is_empty() {
-            return Some(());
-        }
-        let zone = match skip(rest, blank) {
-            b"Z" => return Some(()),
-            [b'+' | b'-', zone @ ..] => digits(zone, 1, 2)?,
-            _ => return None,
-        };
-        match zone {
-            [] => Some(()),
-            [b':', minutes @ ..] => digits(minutes, 2, 2)?.is_empty().then_some(()),
-            _ => None,
-        }
+    let (negative, digits) = signed(text);
+    let radix = match digits.as_bytes() {
+        [b'0', b'b', ..] => Some((2, 2)),
+        [b'0', b'x', ..] => Some((2, 16)),
+        [b'0', _, ..] => Some((1, 8)),
+        _ => None,
     };
-    parse().is_some()
+    let magnitude = match radix {
+        Some((prefix, radix)) => i128::from_str_radix(&digits[prefix..], radix).ok()?,
+        None if digits.contains(':') => digits.split(':').try_fold(0_i128, |sum, part| {
+            sum.checked_mul(60)?.checked_add(part.parse::<u64>().ok()?.into())
+        })?,
+        None => return Int::parse(text),
+    };
+    Int::parse(&if negative { -magnitude } else { magnitude }.to_string())
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum SignRule {
-    Needed,
-    Optional,
-}
-
-/// `e5`, `E-5`, to the end of the text.
-fn is_exponent(text: &[u8], sign: SignRule) -> bool {
-    let [b'e' | b'E', rest @ ..] = text else { return false };
-    let digits = unsigned(rest);
-    (digits.len() < rest.len() || sign == SignRule::Optional) && all(digits, |b| b.is_ascii_digit())
-}
-
-/// What follows one or more groups of `:` and a number below 60.
-fn sexagesimal_tail(text: &[u8]) -> Option<&[u8]> {
-    let mut rest = text;
-    while let [b':', after @ ..] = rest {
-        rest = match after {
-            [b'0'..=b'5', b'0'..=b'9', rest @ ..] | [b'0'..=b'9', rest @ ..] => rest,
-            _ => return None,
-        };
-    }
-    (rest.len() < text.len()).then_some(rest)
-}
-
-/// Digits with single underscores between them.
-fn is_strict_digits(text: &[u8]) -> bool {
-    !text.is_empty() && text.split(|b| *b == b'_').all(|part| all(part, |b| b.is_ascii_digit()))
-}
-
-/// What follows as many digits as there are, when they are `min` to `max`.
-fn digits(text: &[u8], min: usize, max: usize) -> Option<&[u8]> {
-    let count = text.iter().take(max).take_while(|b| b.is_ascii_digit()).count();
-    (count >= min).then(|| &text[count..])
-}
-
-fn unsigned(text: &[u8]) -> &[u8] {
-    match text {
-        [b'+' | b'-', rest @ ..] => rest,
-        _ => text,
-    }
-}
-
-fn skip(text: &[u8], accepted: impl Fn(u8) -> bool) -> &[u8] {
-    let count = text.iter().take_while(|b| accepted(**b)).count();
-    &text[count..]
-}
-
-/// Whether there are bytes and all are accepted.
-fn all(text: &[u8], accepted: impl Fn(u8) -> bool) -> bool {
-    !text.is_empty() && text.iter().all(|b| accepted(*b))
-}
-
-fn digit_or_underscore(byte: u8) -> bool {
-    byte.is_ascii_digit() || byte == b'_'
-}
-
-fn blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
+fn float(text: &str) -> Option<f64> {
+    let (negative, digits) = signed(text);
+    let magnitude = match digits {
+        ".inf" => f64::INFINITY,
+        ".nan" => f64::NAN,
+        _ if digits.contains(':') => {
+            digits.split(':').try_fold(0.0, |sum, part| Some(sum * 60.0 + part.parse::<f64>().ok()?))?
+        }
+        _ => digits.parse().ok()?,
+    };
+    Some(if negative { -magnitude } else { magnitude })
 }
 
 #[cfg(test)]
@@ -200,52 +138,50 @@ mod tests {
 
     #[test]
     fn loader_types() {
-        let table: &[(Tag, &[&str])] = &[
-            (Tag::Int, &["0", "017", "0x1F", "0b11", "1_000", "1:30", "190:20:30", "-5", "+5", "0_", "1_"]),
-            (
-                Tag::Float,
-                &[
-                    "1e3", "1e-3", "1E3", ".5", "5.", "1.e3", ".inf", "-.INF", ".nan", "1:30.5", "1_.5",
-                    "1.5e3",
-                ],
-            ),
-            (
-                Tag::Str,
-                &[
-                    "+.5",
-                    "inf",
-                    "nan",
-                    "1e5_0",
-                    "0o17",
-                    "08",
-                    "2020-01-01",
-                    "y",
-                    "N",
-                    "1:60",
-                    ".",
-                    "_1",
-                    "-",
-                    "1__0e3",
-                    ".5e3",
-                ],
-            ),
-            (Tag::Bool, &["yes", "NO", "On", "off", "true"]),
-            (Tag::Null, &["", "~", "null", "NULL"]),
-        ];
-        for (tag, texts) in table {
-            for text in *texts {
-                assert_eq!(load_tag(text), *tag, "{text:?}");
-            }
+        let int = |text: &str| Value::Int(Int::parse(text).unwrap());
+        for (text, value) in [
+            ("0", "0"),
+            ("017", "15"),
+            ("0x1F", "31"),
+            ("-0b11", "-3"),
+            ("1_000", "1000"),
+            ("190:20:30", "685230"),
+            ("-1:30", "-90"),
+            ("99999999999999999999", "99999999999999999999"),
+            ("0xffffffffffffffffffff", "1208925819614629174706175"),
+        ] {
+            assert_eq!(plain(text), Some(int(value)), "{text}");
         }
+        for (text, value) in [
+            ("1e3", 1e3),
+            ("1e-3", 1e-3),
+            ("5.", 5.0),
+            (".5", 0.5),
+            ("1_0.5", 10.5),
+            ("1:30.5", 90.5),
+            ("-.INF", f64::NEG_INFINITY),
+        ] {
+            assert_eq!(plain(text), Some(Value::Float(value)), "{text}");
+        }
+        for text in
+            ["+.5", "inf", "nan", "1e5_0", "0o17", "08", "2020-01-01", "y", "N", "1:60", ".", "_1", "-"]
+        {
+            assert_eq!(plain(text), Some(Value::Str(text.into())));
+        }
+        assert_eq!((plain("NO"), plain("On")), (Some(Value::Bool(false)), Some(Value::Bool(true))));
+        assert_eq!((plain("~"), plain("0b_"), tagged("int", "x")), (Some(Value::Null), None, None));
+        assert_eq!(plain(&format!("0x{}", "f".repeat(40))), None);
     }
 
     #[test]
     fn dumper_types() {
-        for text in ["2020-01-01", "2020-1-1 10:00:00", "2020-01-01T1:02:03.4 +01:30", "1.0", "=", "<<"] {
-            assert!(dumper_misreads(text), "{text:?}");
+        for text in
+            ["2020-01-01", "2020-1-1 10:00:00", "2020-01-01T1:02:03.4 +01:30", "1.0", "=", "<<", "inf"]
+        {
+            assert!(needs_quotes(text), "{text:?}");
         }
-        for text in ["1e3", "2020-1-1", "2020-01-01 10:00", "x", "0o17", "1.5e3"] {
-            assert!(!dumper_misreads(text), "{text:?}");
+        for text in ["2020-1-1", "2020-01-01 10:00", "x", "0o17", "_1", "127.0.0.1"] {
+            assert!(!needs_quotes(text), "{text:?}");
         }
     }
 }

@@ -1,28 +1,17 @@
 //! YAML as OmegaConf reads and writes it: the YAML 1.1 types of `PyYAML` with `OmegaConf`'s tweaks.
 //!
-//! Reading goes text → tokens → events → graph (anchors shared) → tree (aliases copied, merges
-//! done); writing goes tree → text. The first two steps follow `PyYAML` in Python, not `libyaml`,
-//! since that is what `OmegaConf` loads with; crates read YAML 1.2, and have other types.
+//! `granit-parser` turns a text into events, this module turns those into values: types, anchors, merge keys, duplicate
+//! keys, and limits against hostile texts. Writing is our own, byte for byte as `OmegaConf` writes.
 //!
-//! Refused, though Python reads them: an escape of half a surrogate pair, which no text can hold, and
-//! documents beyond [`MAX_NODES`] or [`MAX_ALIASED_BYTES`].
+//! # Where reading differs from `PyYAML`
+//! The parser follows YAML 1.2. Configs that people write read the same; of unusual ones
+//! `docs/decisions/0012-our-own-hydra.md` has the list, from tabs to tags.
+//! - Limits: see [`MAX_DEPTH`], [`MAX_NODES`], [`MAX_ALIASED_BYTES`]. Unquoted numbers are shorter than 400 characters,
+//!   and hexadecimal, octal, binary and sexagesimal ones have at most 127 bits.
 
-mod analysis;
-mod base64;
-mod construct;
-mod copy;
 mod dump;
-mod error;
-mod graph;
-mod header;
 mod implicit;
-mod number;
-mod parse;
-mod scalar;
-mod scan;
-mod sink;
-mod syntax;
-mod tag;
+mod load;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -30,60 +19,75 @@ use std::sync::Arc;
 use crate::value::{Key, Map, Node, Origin, Value, ValueSource};
 
 pub use dump::dump;
-pub use error::{YamlError, YamlProblem};
-pub use header::{Header, HeaderError, header};
-pub use syntax::{SyntaxProblem, Within};
 
-/// The deepest nesting that is read. Python's own limit is reached earlier.
-pub const MAX_DEPTH: usize = 500;
+/// The deepest nesting that is read.
+pub const MAX_DEPTH: usize = 250;
 /// The most nodes a document may have once its aliases are copied.
 pub const MAX_NODES: usize = 1_000_000;
 /// The most bytes of text that aliases may copy.
 pub const MAX_ALIASED_BYTES: usize = 64 << 20;
 
+/// How much of a file Hydra reads for its header.
+const HEADER_CHARS: usize = 512;
+/// The most characters of a text that an error repeats.
+const EXCERPT_CHARS: usize = 160;
+
+/// A text that could not be read as a config.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {problem}")]
+pub struct YamlError {
+    /// The name the text was given.
+    pub file: Arc<str>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// The line the problem stands in, cut where it is long.
+    pub excerpt: String,
+    /// What is wrong.
+    pub problem: String,
+    /// What to do about it, where that is known.
+    pub hint: Option<&'static str>,
+}
+
+impl YamlError {
+    fn new(problem: impl Into<String>, origin: &Origin, text: &str) -> Self {
+        let ValueSource::File(file) = &origin.source else {
+            return Self::new(problem, &self::origin(&"".into(), origin.line, origin.column), text);
+        };
+        let index = usize::try_from(origin.line).unwrap_or(usize::MAX).saturating_sub(1);
+        let line =
+            python_newlines(text).split('\n').nth(index).unwrap_or("").chars().take(EXCERPT_CHARS).collect();
+        let (file, problem) = (Arc::clone(file), problem.into());
+        Self { file, line: origin.line, column: origin.column, excerpt: line, problem, hint: None }
+    }
+}
+
 /// Reads one document, as `OmegaConf.load` does.
 ///
-/// An empty document is [`Value::Null`]. A document that is one text is read once more as YAML,
-/// and when that again gives a text, it becomes the only key of a mapping.
+/// An empty document is [`Value::Null`]. A document that is one text is read once more as YAML, and when that again
+/// gives a text, it becomes the only key of a mapping.
 ///
 /// # Errors
 /// When the text is not YAML, or holds what a config cannot.
 pub fn load(text: &str, source: Arc<str>) -> Result<Node, YamlError> {
-    let node = load_value(text, &source)?;
+    let node = load::document(text, &source)?;
+    let Value::Str(inner) = &node.value else { return container(node, text) };
+    let again = load::document(inner, &source)?;
+    let Value::Str(key) = again.value else { return container(again, inner) };
+    let mut map = Map::new();
+    map.insert(Key::Str(key), Node::at(Value::Null, node.origin.clone()));
+    Ok(Node::at(Value::Map(map), node.origin))
+}
+
+fn container(node: Node, text: &str) -> Result<Node, YamlError> {
     match &node.value {
         Value::Null | Value::List(_) | Value::Map(_) => Ok(node),
-        Value::Str(inner) => load_text_document(inner, &node.origin, &source),
-        other => Err(root_scalar(other, &node.origin, &source, text)),
-    }
-}
-
-/// Reads one document of any kind, a bare number too, as `yaml.load` does.
-///
-/// # Errors
-/// When the text is not YAML, or holds what a config cannot.
-pub fn load_value(text: &str, source: &Arc<str>) -> Result<Node, YamlError> {
-    let graph = graph::read(text, source)?;
-    construct::build(graph, text, source)
-}
-
-fn load_text_document(text: &str, origin: &Origin, source: &Arc<str>) -> Result<Node, YamlError> {
-    let mut node = load_value(text, source)?;
-    match node.value {
-        Value::Null | Value::List(_) | Value::Map(_) => Ok(node),
-        Value::Str(key) => {
-            let mut map = Map::new();
-            map.insert(Key::Str(key), Node::at(Value::Null, origin.clone()));
-            node.value = Value::Map(map);
-            node.origin = origin.clone();
-            Ok(node)
+        other => {
+            let problem = format!("the document is {}, not a mapping or a list", other.kind());
+            Err(YamlError::new(problem, &node.origin, text))
         }
-        ref other => Err(root_scalar(other, origin, source, text)),
     }
-}
-
-fn root_scalar(value: &Value, origin: &Origin, source: &Arc<str>, text: &str) -> YamlError {
-    let problem = YamlProblem::RootScalar { kind: value.kind() };
-    YamlError::new(problem, source, text, origin.line, origin.column)
 }
 
 fn origin(source: &Arc<str>, line: u32, column: u32) -> Origin {
@@ -96,5 +100,54 @@ fn python_newlines(text: &str) -> Cow<'_, str> {
         Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
     } else {
         Cow::Borrowed(text)
+    }
+}
+
+/// The package that the header of a config file names: the `# @package a.b` among the `# @key value` lines at the top,
+/// with blank lines between them. The first line of another kind ends the header, a plain comment too. As in Hydra,
+/// other keys are ignored, and only the first 512 characters are looked at.
+///
+/// # Errors
+/// When a header line is not exactly a key and a value: the line.
+pub fn header(text: &str) -> Result<Option<String>, String> {
+    let text = python_newlines(text);
+    let end = text.char_indices().nth(HEADER_CHARS).map_or(text.len(), |(end, _)| end);
+    let mut package = None;
+    for line in text[..end].split('\n').map(str::trim).filter(|line| !line.is_empty()) {
+        let Some(content) = line.strip_prefix('#').map(str::trim_start).filter(|line| line.starts_with('@'))
+        else {
+            break;
+        };
+        match content.split_whitespace().collect::<Vec<_>>()[..] {
+            ["@package", name] => package = Some(name.to_owned()),
+            [_, _] => {}
+            _ => return Err(content.to_owned()),
+        }
+    }
+    Ok(package)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_the_first_block_only() {
+        for (text, package) in [
+            ("\n# @package _global_\na: 1\n", Ok(Some("_global_"))),
+            ("#@package a.b", Ok(Some("a.b"))),
+            ("# note\n# @package a\n", Ok(None)),
+            ("# @other x\n\n# @package a\n", Ok(Some("a"))),
+            ("a: 1\n# @package a\n", Ok(None)),
+            ("## @package a\n", Ok(None)),
+            ("# @package", Err("@package")),
+            ("\n# @package a b", Err("@package a b")),
+        ] {
+            assert_eq!(
+                header(text),
+                package.map(|it| it.map(str::to_owned)).map_err(str::to_owned),
+                "{text:?}"
+            );
+        }
     }
 }

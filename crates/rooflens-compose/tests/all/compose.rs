@@ -3,18 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
 
 use rooflens_compose::sources::{ConfigSource, SearchPath};
 use rooflens_compose::{ComposeRequest, ComposeWarning, Composer, Composition};
 use serde_json::Value as Json;
 
 fn cases() -> Vec<Json> {
-    let default = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let corpus = std::env::var_os("ROOFLENS_CORPUS").map_or_else(default, PathBuf::from);
-    let path = corpus.join("hydra-oracle/compose_cases.jsonl");
-    let text = fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}; ROOFLENS_CORPUS names the corpus", path.display()));
+    let text = super::corpus("hydra-oracle/compose_cases.jsonl");
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

@@ -259,9 +259,9 @@ fn hostile_configs_end_in_an_error() {
     assert!(matches!(*error.fault, Fault::TooManyJobs { .. }));
 
     // As deep as a file may be, through every step.
-    let deep = format!("a: {}1{}\n", "[".repeat(450), "]".repeat(450));
+    let deep = format!("a: {}1{}\n", "[".repeat(240), "]".repeat(240));
     config(&deep).unwrap().resolved().unwrap();
-    let deep = format!("a: {}1{}\nb: ${{a}}\n", "{k: ".repeat(450), "}".repeat(450));
+    let deep = format!("a: {}1{}\nb: ${{a}}\n", "{k: ".repeat(240), "}".repeat(240));
     let again = [("config.yaml", "defaults: [base, _self_, base]\nb: 1\n"), ("base.yaml", deep.as_str())];
     compose(&again, &[]).unwrap().resolved().unwrap();
 }

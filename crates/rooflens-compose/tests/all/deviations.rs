@@ -70,25 +70,25 @@ fn endless_work_is_refused() {
     for line in ["a=range(0,1,0.000001)", "a=range(1,1000000000)"] {
         assert_eq!(plan(line), "the sweep has more than 100000 jobs");
     }
-    assert!(
-        plan("a=shuffle(range(1,1000000000))").contains("1000000"),
-        "{}",
-        plan("a=shuffle(range(1,1000000000))")
-    );
     let deep = format!("a: {}1{}\n", "[".repeat(10_000), "]".repeat(10_000));
     let error = compose(&deep, &[]).unwrap_err().to_string();
-    assert!(error.contains("nested"), "{error}");
+    assert!(error.contains("recursion limit"), "{error}");
     let circle = compose("a: ${b}\nb: ${a}\n", &[]).unwrap().resolved();
     assert!(circle.unwrap_err().to_string().contains("refers to itself"));
 }
 
 #[test]
-fn what_hydra_1_4_changes_stays_as_in_1_3() {
-    let jobs = |line: &str| {
-        let plan = composer("a: 1\nl: [1]\n").multirun(&ComposeRequest::new("config", [line])).unwrap();
-        plan.batches.concat().into_iter().map(|job| job.overrides.concat()).collect::<Vec<_>>()
-    };
-    // Binary fractions are added up, and may end one step late; 1.4 counts in decimals.
-    assert_eq!(jobs("a=range(0,0.4,0.1)"), ["a=0.0", "a=0.1", "a=0.2", "a=0.3", "a=0.4"]);
-    assert_eq!(jobs("a=range(0.1,0.5,0.1)")[2], "a=0.30000000000000004");
+fn ranges_count_in_decimals() {
+    let plan = composer("a: 1\n").multirun(&ComposeRequest::new("config", ["a=range(0,0.4,0.1)"])).unwrap();
+    let jobs: Vec<String> = plan.batches.concat().into_iter().map(|job| job.overrides.concat()).collect();
+    // Hydra 1.3 adds binary fractions up and ends one step late; 1.4 counts so.
+    assert_eq!(jobs, ["a=0.0", "a=0.1", "a=0.2", "a=0.3"]);
+}
+
+#[test]
+fn functions_that_no_config_needs_are_errors() {
+    for function in ["int(1.5)", "sort(b,a)", "shuffle(1,2)", "tag(t,x)", "interval(0,1)"] {
+        let error = compose("a: 1\n", &[&format!("a={function}")]).unwrap_err().to_string();
+        assert!(error.contains("there are choice, glob, range"), "{error}");
+    }
 }

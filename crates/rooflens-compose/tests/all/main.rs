@@ -5,8 +5,13 @@ mod compose;
 mod compose_behaviour;
 mod compose_fixtures;
 mod deviations;
-mod interpolation;
 mod overrides;
-mod yaml_hostile;
-mod yaml_syntax;
-mod yaml_text;
+mod yaml;
+
+/// A file of the corpus.
+fn corpus(file: &str) -> String {
+    let default = || std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let path = std::env::var_os("ROOFLENS_CORPUS").map_or_else(default, std::path::PathBuf::from).join(file);
+    std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; ROOFLENS_CORPUS names the corpus", path.display()))
+}

@@ -47,7 +47,6 @@ fn words(value: &Value) -> String {
         Value::Int(Int::Big(digits)) => digits.clone(),
         Value::Float(number) => number.to_string(),
         Value::Str(text) => text.clone(),
-        Value::Bytes(bytes) => format!("{} bytes", bytes.len()),
         Value::List(nodes) => nodes.iter().map(|node| words(&node.value)).collect::<Vec<_>>().join(", "),
         // Within a list: its keys would be lost in one line.
         Value::Map(map) => {
@@ -64,7 +63,6 @@ fn name(key: &Key) -> String {
         Key::Int(Int::Big(digits)) => digits.clone(),
         Key::Float(bits) => f64::from_bits(*bits).to_string(),
         Key::Bool(is) => is.to_string(),
-        Key::Bytes(bytes) => format!("{} bytes", bytes.len()),
     }
 }
 

@@ -227,7 +227,6 @@ fn value(node: &Node) -> Json {
         Value::Float(number) => serde_json::Number::from_f64(*number)
             .map_or_else(|| Json::String(float_repr(*number)), Json::Number),
         Value::Str(text) => Json::String(text.clone()),
-        Value::Bytes(bytes) => Json::String(String::from_utf8_lossy(bytes).into_owned()),
         Value::List(list) => Json::Array(list.iter().map(value).collect()),
         Value::Map(map) => {
             let entry = |(key, node)| (python_str(&Key::to_value(key)), value(node));

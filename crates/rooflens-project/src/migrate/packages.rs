@@ -69,7 +69,7 @@ impl Packages {
     pub fn package(&self, path: &str, text: &str) -> String {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let group = folder.replace('/', ".");
-        let header = yaml::header(text).ok().and_then(|header| header.package);
+        let header = yaml::header(text).ok().flatten();
         // One file may be mounted by its own name, or all of its group.
         let alone = self.mounted.get(path.trim_end_matches(".yaml"));
         let named = alone.or_else(|| self.mounted.get(folder)).or(header.as_ref());

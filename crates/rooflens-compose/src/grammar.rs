@@ -1,6 +1,100 @@
-//! The words of an unquoted value. Hydra's overrides and OmegaConf's resolver arguments share them.
+//! What the grammars of overrides and interpolations share: the words of an unquoted value, places in a text, and the
+//! error that shows one.
 
 use crate::value::Int;
+
+/// A stretch of a text, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Span {
+    pub(crate) fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+
+    pub(crate) fn of(self, text: &str) -> &str {
+        text.get(self.start..self.end).unwrap_or("")
+    }
+
+    /// The column of its start, in characters from 1.
+    pub(crate) fn column(self, text: &str) -> usize {
+        text.get(..self.start).map_or(0, |before| before.chars().count()) + 1
+    }
+}
+
+/// How many characters a message shows on each side of a place, or underlines.
+const CONTEXT: usize = 40;
+/// Brackets, braces, calls and interpolations inside each other; Python's own stack ends at about 200.
+pub(crate) const DEPTH_LIMIT: usize = 200;
+
+/// A text that its grammar does not accept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("column {column}: {message}\n{excerpt}")]
+pub struct GrammarError {
+    /// The column it stands in, in characters from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// Two lines: the text around the place, and carets under it.
+    pub excerpt: String,
+}
+
+impl GrammarError {
+    pub(crate) fn new(text: &str, span: Span, message: impl Into<String>) -> Self {
+        Self { column: span.column(text), message: message.into(), excerpt: pointer(text, span) }
+    }
+
+    /// Something else stands here than should.
+    pub(crate) fn unexpected(text: &str, span: Span, expected: &str) -> Self {
+        let message = match span.of(text) {
+            "" => format!("unexpected end of text: expected {expected}"),
+            found => format!("expected {expected}, found '{}'", shortened(found)),
+        };
+        Self::new(text, span, message)
+    }
+
+    /// A character that has no meaning at this byte.
+    pub(crate) fn character(text: &str, at: usize, hint: &str) -> Self {
+        let character = text[at..].chars().next().unwrap_or_default();
+        let span = Span::new(at, at + character.len_utf8());
+        Self::new(text, span, format!("unexpected character {character:?}{hint}"))
+    }
+
+    pub(crate) fn too_deep(text: &str, span: Span) -> Self {
+        Self::new(text, span, format!("nested deeper than {DEPTH_LIMIT} levels"))
+    }
+}
+
+/// Two lines that show a place: the text around it, and a line of carets under it.
+fn pointer(text: &str, span: Span) -> String {
+    let before = text.get(..span.start).unwrap_or(text);
+    let after = text.get(span.start..).unwrap_or("");
+    let cut_before = before.char_indices().rev().nth(CONTEXT - 1).map_or(0, |(at, _)| at);
+    let cut_after = after.char_indices().nth(2 * CONTEXT).map_or(after.len(), |(at, _)| at);
+    // A line break or a tab would move the carets away from their place.
+    let shown = |part: &str| part.replace(|char: char| char.is_control(), " ");
+    let lead = if cut_before > 0 { "…" } else { "" };
+    let tail = if cut_after < after.len() { "…" } else { "" };
+    let left = format!("{lead}{}", shown(&before[cut_before..]));
+    let carets = span.of(text).chars().take(CONTEXT).count().max(1);
+    format!(
+        "    {left}{}{tail}\n    {}{}",
+        shown(&after[..cut_after]),
+        " ".repeat(left.chars().count()),
+        "^".repeat(carets)
+    )
+}
+
+/// The first characters of a text, for a message.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(CONTEXT) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
 
 /// A word of an unquoted value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +116,6 @@ pub(crate) enum Lexeme {
     /// Spaces and tabs.
     Space,
 }
-
-/// The longest digits Python reads as one whole number.
-pub(crate) const MAX_INT_DIGITS: usize = 4300;
 
 /// The longest word at `at`, with the byte after its last.
 pub(crate) fn lexeme(text: &[u8], at: usize) -> Option<(Lexeme, usize)> {
@@ -66,23 +157,9 @@ pub(crate) fn unsigned_end(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The value of a whole number's text; nothing where Python refuses it for its length.
-pub(crate) fn int_value(text: &str) -> Option<Int> {
-    let (sign, digits) = match text.as_bytes().first() {
-        Some(b'-') => ("-", &text[1..]),
-        Some(b'+') => ("", &text[1..]),
-        _ => ("", text),
-    };
-    let digits = digits.replace('_', "");
-    if digits.len() > MAX_INT_DIGITS {
-        return None;
-    }
-    let digits = digits.trim_start_matches('0');
-    if digits.is_empty() {
-        return Some(Int::Small(0));
-    }
-    let signed = format!("{sign}{digits}");
-    Some(signed.parse().map_or(Int::Big(signed), Int::Small))
+/// The value of a whole number's text.
+pub(crate) fn int_value(text: &str) -> Int {
+    Int::parse(&text.replace('_', "")).unwrap_or(Int::Small(0))
 }
 
 /// The value of a floating-point number's text.
