@@ -56,7 +56,6 @@ fn json(node: &Node) -> Json {
         }
         Value::Float(number) => Json::from(*number),
         Value::Str(text) => Json::from(text.as_str()),
-        Value::Bytes(_) => Json::from(python_str(&node.value)),
         Value::List(items) => items.iter().map(json).collect(),
         Value::Map(map) => {
             let set = map.iter().filter(|(_, value)| value.value != Value::Null);
