@@ -89,7 +89,7 @@ pub fn rewrite(path: &Path, into: Option<&Path>, observer: &SharedObserver) -> R
     let page = match into {
         Some(folder) => write_into(&run, folder, findings, None)?.0,
         None => {
-            // Runs of earlier versions did not save their model.
+            // It could not be decided when the run was made, and can be now.
             if let Some(record) = analysis.compared.record.filter(|_| ModelRecord::read(&run).is_none()) {
                 record.save(&run)?;
             }

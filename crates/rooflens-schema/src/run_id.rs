@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
+use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::DataType;
 
 use crate::cell::{ColumnType, NameLookup};
@@ -79,10 +79,6 @@ impl ColumnType for RunId {
         Arc::new(StringArray::from_iter_values(column.iter().map(RunId::as_str)))
     }
     fn decode(array: &dyn Array, _: &mut NameLookup) -> Option<Vec<Self>> {
-        // Runs of earlier builds have an id of 64 bits.
-        if let Some(array) = array.as_any().downcast_ref::<Int64Array>() {
-            return Some(array.values().iter().map(|id| RunId(format!("{:016x}", *id as u64))).collect());
-        }
         let array = array.as_any().downcast_ref::<StringArray>()?;
         Some(array.iter().map(|id| RunId(id.unwrap_or("").to_owned())).collect())
     }

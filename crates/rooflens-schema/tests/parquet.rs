@@ -491,24 +491,6 @@ fn the_row_of_a_run_is_completed_later() {
 }
 
 #[test]
-fn runs_of_earlier_builds_have_an_id_of_64_bits_and_fewer_columns() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = write(folder.path(), &[rank(0, |_| 2)]);
-    rewrite(&run.table(Runs::NAME), 10, "1.0", |batch| {
-        let kept =
-            ["model", "metrics", "start_unix_ns"].iter().fold(batch, |batch, name| without(&batch, name));
-        let mut fields: Vec<_> = kept.schema().fields().iter().cloned().collect();
-        fields[0] = Arc::new(Field::new("run_id", DataType::Int64, false));
-        let mut columns = kept.columns().to_vec();
-        columns[0] = Arc::new(Int64Array::from(vec![-2]));
-        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
-    });
-    let row = RunReader::open(&run).unwrap().run_row().unwrap().unwrap();
-    assert_eq!(row.run_id.as_str(), "fffffffffffffffe");
-    assert_eq!((row.model, row.start_unix_ns.get()), (None, None));
-}
-
-#[test]
 fn shifting_moves_times_and_nothing_else() {
     let before = rank(0, |_| 8);
     let mut after = before.clone();

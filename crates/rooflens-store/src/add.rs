@@ -186,7 +186,7 @@ fn encode(run: &RunDir, options: &AddOptions) -> Result<EncodedRun, StoreError> 
     let known = read_table::<Runs>(&path)?.row(0).ok_or_else(|| not_addable("its table runs is empty"))?;
     let run_id = known.run_id.as_str().to_owned();
     if run_id.is_empty() {
-        return Err(not_addable("it has no id, as runs of earlier versions; analyze it again"));
+        return Err(not_addable("it has no id; analyze it again"));
     }
     let start = known.start_unix_ns.get();
     let day =

@@ -91,7 +91,7 @@ pub struct DeviceTimeline {
     pub copy: Vec<f32>,
 }
 
-/// Writes shares with the digits of a 64-bit float, as the documents of schema 1.0 always had them.
+/// Writes shares with the digits of a 64-bit float.
 fn in_full<S: Serializer>(shares: &[f32], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(shares.iter().map(|share| f64::from(*share)))
 }

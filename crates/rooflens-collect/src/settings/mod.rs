@@ -260,7 +260,6 @@ fn hardware(mut keys: ConfigSection<'_>) -> Result<Hardware, SettingsError> {
         device: keys.name("device")?,
         count: keys.positive("count")?,
         power_limit_w: keys.optional_positive_number("power_limit_w")?,
-        // Those of earlier versions do not have it, and did not.
         measure: keys.optional_flag("measure")?.unwrap_or(false),
     };
     keys.finish().map(|()| hardware)

@@ -146,7 +146,7 @@ pub fn join_floor(input: &Input, model: &ModelRequest, findings: &mut Findings) 
     let record = match (model.record(findings)?, own, run.and_then(ModelRecord::read)) {
         (Some(asked), _, _) => Ok(Some(asked)),
         (None, _, Some(saved)) => model.instead_of(saved, findings).map(|record| Ok(Some(record)))?,
-        // Runs of earlier versions did not save it.
+        // It could not be decided when the run was made: deciding it again gives the reason.
         (None, Some(run), None) => match crate::run::decide_again(run) {
             Ok(record) => Ok(Some(model.instead_of(record, findings)?)),
             Err(reason) => Err(reason),

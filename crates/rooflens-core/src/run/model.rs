@@ -24,7 +24,7 @@ pub fn decide(
     record(work, places, workload)
 }
 
-/// Decides it for a run that was made before: those of earlier versions did not save what was decided.
+/// Decides it again for a run whose model could not be decided when it was made.
 pub fn decide_again(run: &RunDir) -> Result<ModelRecord, String> {
     let config = files::config(run).ok_or("the run has no config")?;
     let (settings, plan) = rooflens_collect::planned(&config).map_err(|error| error.to_string())?;

@@ -91,12 +91,12 @@ table! {
 }
 
 impl Phases {
-    /// For each row, whether it counts as a step, on the host or on a device. Tables that were written before
-    /// `step_id` existed count every row that says what it does on the host.
+    /// For each row, whether it counts as a step, on the host or on a device. If no row has a step yet, every row
+    /// counts that says what it does on the host.
     pub fn are_steps(&self) -> Vec<bool> {
-        let told = self.step_id.iter().any(|id| id.is_some());
+        let has_steps = self.step_id.iter().any(|id| id.is_some());
         let rows = 0..self.len();
-        rows.map(|row| match told {
+        rows.map(|row| match has_steps {
             true => self.step_id[row].get() == Some(row as i32),
             false => self.kind[row] != PhaseKind::Range && self.source[row] != PhaseSource::DeviceAnnotation,
         })

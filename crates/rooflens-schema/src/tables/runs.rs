@@ -7,7 +7,7 @@ use crate::table::table;
 table! {
     /// The run: one row. What is not known, or does not apply to this kind of run, is null.
     Runs(RunRow) = "runs", per_rank: false {
-        /// Id that no other run has, in the form of a UUID: from the content of files that were read (version 8), or from the time and randomness for something that ran (version 7). Runs of earlier builds have 64 bits.
+        /// Id that no other run has, in the form of a UUID: from the content of files that were read (version 8), or from the time and randomness for something that ran (version 7).
         run_id: RunId => "id" Dictionary,
         /// What kind of run it is: `trace` (files of a profiler), `run` (`rooflens run`), `bench` (a load test), `cost` (an estimate).
         kind: String => "word" Dictionary,

@@ -32,8 +32,6 @@ mod migrating;
 #[path = "../../../rooflens-sample/tests/all/mock_nvml/mod.rs"]
 mod mock_nvml;
 mod monitor;
-mod old_documents;
-mod old_runs;
 mod plot;
 mod project;
 mod run;
