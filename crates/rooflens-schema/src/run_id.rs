@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::DataType;
+use sha2::{Digest, Sha256};
 
 use crate::cell::{ColumnType, NameLookup};
 use crate::names::Names;
@@ -84,42 +85,20 @@ impl ColumnType for RunId {
     }
 }
 
-/// A hash of what tables hold: the same rows give the same 128 bits, in every build and on every machine.
-///
-/// It tells runs apart that differ by chance; it is no protection against somebody who makes two runs alike.
-#[derive(Debug, Clone)]
-pub struct ContentHash {
-    lanes: [u64; 2],
-}
-
-impl Default for ContentHash {
-    fn default() -> Self {
-        // Digits of pi.
-        ContentHash { lanes: [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344] }
-    }
-}
+/// A hash of what tables hold: the first 128 bits of a SHA-256, the same in every build and on every machine.
+#[derive(Debug, Clone, Default)]
+pub struct ContentHash(Sha256);
 
 impl ContentHash {
     /// Takes in a number.
     pub fn number(&mut self, word: u64) {
-        let [a, b] = self.lanes;
-        // Odd multipliers of good spectral quality (PCG, SplitMix); the rotation brings high bits down.
-        self.lanes = [
-            (a ^ word).wrapping_mul(0x5851_f42d_4c95_7f2d).rotate_left(29),
-            (b.rotate_left(37) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15),
-        ];
+        self.0.update(word.to_le_bytes());
     }
 
     /// Takes in bytes, and how many they are.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
-        let mut words = bytes.chunks_exact(8);
-        for word in &mut words {
-            self.number(u64::from_le_bytes(word.try_into().unwrap_or_default()));
-        }
-        let mut last = [0; 8];
-        last[..words.remainder().len()].copy_from_slice(words.remainder());
-        self.number(u64::from_le_bytes(last));
+        self.0.update(bytes);
     }
 
     /// Takes in a column.
@@ -136,15 +115,10 @@ impl ContentHash {
         }
     }
 
-    /// All bits, mixed once more so that each depends on all that was taken in.
+    /// The hash of everything so far.
     pub fn finish(&self) -> u128 {
-        let mix = |mut word: u64| {
-            word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            word ^ word >> 31
-        };
-        let [a, b] = self.lanes;
-        u128::from(mix(a ^ b.rotate_left(17))) << 64 | u128::from(mix(b.wrapping_add(mix(a))))
+        let digest: [u8; 32] = self.0.clone().finalize().into();
+        digest.iter().take(16).fold(0, |hash, byte| hash << 8 | u128::from(*byte))
     }
 }
 
@@ -190,10 +164,10 @@ mod tests {
         ];
         assert_eq!(different.iter().collect::<BTreeSet<_>>().len(), different.len());
         assert_eq!(hash(&[b"ab", b"c"]), hash(&[b"ab", b"c"]));
-        // Fixed, and computed a second time in Python: an id may not change from build to build.
+        // Fixed, and computed with hashlib: an id may not change from build to build.
         assert_eq!(
             RunId::from_content(hash(&[b"rooflens"])).as_str(),
-            "cea0900a-98ae-806d-bb93-2e8cee4aa933"
+            "6b5ea45d-83a5-8f50-bd8d-2cae11042b9a"
         );
     }
 }
