@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Kernel, ProfiledLaunch, ProfiledPeaks, ProfilerTool, peaks};
 use rooflens_analyze::kernel_catalog::KernelClass;
+use rooflens_schema::format::{amount, time};
 
 /// A unit that is busy at least so much, in percent of its peak, can be what holds a launch back. The
 /// profiler's own rule has the same: `latency_bound_threshold = 60` of SOLBottleneck (`sections/SpeedOfLight.py` of
@@ -171,8 +172,8 @@ fn loss(
     (counted, pipe): (Option<f64>, Option<SharedPipe>),
     peak: Option<f64>,
 ) -> String {
-    let Some(time) = kernel.time_ns else { return "its time was not collected".to_owned() };
-    let mut words = duration(time);
+    let Some(ns) = kernel.time_ns else { return "its time was not collected".to_owned() };
+    let mut words = time(ns);
     if let Some(floor) = kernel.floor_ns {
         words += &format!(" where {}", needed(kernel, device, floor, peak));
     }
@@ -189,8 +190,7 @@ fn loss(
         None => format!("compute is {compute} % busy"),
     };
     // What compute takes beyond its floor is no loss to anything that was measured.
-    let lost =
-        kernel.floor_ns.map(|floor| format!(": {:.0} % is lost", 100.0 * (1.0 - floor / time).max(0.0)));
+    let lost = kernel.floor_ns.map(|floor| format!(": {:.0} % is lost", 100.0 * (1.0 - floor / ns).max(0.0)));
     let lost = lost.unwrap_or_else(|| ": time is lost".to_owned());
     words += &match kernel.bound {
         Some(Bound::Memory) if pipe.is_some() => {
@@ -244,9 +244,9 @@ fn needed(kernel: &Kernel, device: &ProfiledPeaks, floor: f64, peak: Option<f64>
     if let Some((bytes, peak)) = traffic {
         return format!(
             "its traffic needs {} ({} at {})",
-            duration(floor),
-            si(bytes, "B"),
-            si(peak.per_s, "B/s")
+            time(floor),
+            amount(bytes, "B"),
+            amount(peak.per_s, "B/s")
         );
     }
     let flops = kernel.flops.leading_flops().unwrap_or(0.0);
@@ -254,28 +254,10 @@ fn needed(kernel: &Kernel, device: &ProfiledPeaks, floor: f64, peak: Option<f64>
     let precision = precision.replace('_', " ");
     format!(
         "its operations need {} ({} of {precision} at {})",
-        duration(floor),
-        si(flops, "FLOP"),
-        si(peak.unwrap_or(0.0), "FLOP/s")
+        time(floor),
+        amount(flops, "FLOP"),
+        amount(peak.unwrap_or(0.0), "FLOP/s")
     )
-}
-
-fn duration(ns: f64) -> String {
-    match ns {
-        ns if ns >= 1e9 => format!("{:.2} s", ns / 1e9),
-        ns if ns >= 1e6 => format!("{:.2} ms", ns / 1e6),
-        ns if ns >= 1e3 => format!("{:.2} µs", ns / 1e3),
-        ns => format!("{ns:.0} ns"),
-    }
-}
-
-/// Three digits and a decimal prefix.
-fn si(value: f64, unit: &str) -> String {
-    let prefixes = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
-    match prefixes.iter().find(|(scale, _)| value >= *scale) {
-        Some((scale, prefix)) => format!("{:.2} {prefix}{unit}", value / scale),
-        None => format!("{value:.0} {unit}"),
-    }
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ fn lead(profile: &Profile) -> String {
     let Some(most) = most else {
         return format!(
             "{}: what limits them was not measured.",
-            if launches == 1 { "1 launch".to_owned() } else { format!("{launches} launches") }
+            format::things(launches as i64, "launch", "launches")
         );
     };
     let of = match (most.timeline_share, most.time_share) {

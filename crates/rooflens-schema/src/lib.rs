@@ -6,6 +6,7 @@
 //!
 //! * [`tables`]: one file a table; every column carries its unit and meaning, and the reference
 //!   documentation is generated from them.
+//! * [`format`](mod@format): every number that a person reads is rounded there.
 //! * [`Names`] and [`Interner`]: names stand once, columns hold ids.
 //! * [`Notes`]: every problem met on the way is a counted row with a severity.
 //! * [`exposition`]: Prometheus' text, of servers under load and of saved pages.
@@ -27,6 +28,7 @@ pub mod cell;
 pub mod document;
 pub mod error;
 pub mod exposition;
+pub mod format;
 pub mod names;
 pub mod note;
 pub mod parquet_io;

@@ -22,7 +22,7 @@ const LAYERS: &[(&str, Uses)] = &[
     ("rooflens-ingest", These(&["rooflens-schema"])),
     ("rooflens-analyze", These(&["rooflens-schema"])),
     ("rooflens-compare", These(&["rooflens-schema", "rooflens-analyze"])),
-    ("rooflens-kernels", These(&["rooflens-analyze"])),
+    ("rooflens-kernels", These(&["rooflens-schema", "rooflens-analyze"])),
     ("rooflens-sample", These(&["rooflens-schema"])),
     ("rooflens-load", These(&["rooflens-schema"])),
     ("rooflens-store", These(&["rooflens-schema"])),

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use rooflens_analyze::percentile::linear;
+use rooflens_analyze::percentile::{LinearRank, linear};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -265,10 +265,8 @@ fn with_unit<'t>(text: &'t str, units: &[(&str, f64)]) -> Option<(&'t str, f64)>
 /// The percentile of sorted values and of failed requests, which are longer than all of them: none where it lies among
 /// those.
 fn percentile_among(values: &[f64], failed: usize, share: f64) -> Option<f64> {
-    let position = share * (values.len() + failed).checked_sub(1)? as f64;
-    let below = *values.get(position.floor() as usize)?;
-    let above = *values.get(position.ceil() as usize)?;
-    Some(below + (above - below) * position.fract())
+    let rank = LinearRank::of(values.len() + failed, share)?;
+    Some(rank.between(*values.get(rank.below)?, *values.get(rank.above())?))
 }
 
 /// `ttft_p99`, `tpot_p99.9`.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rooflens_compare::headline;
 use rooflens_ingest::formats::workload::WorkloadRecords;
-use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::read_table;
 use rooflens_schema::tables::{Runs, TraceMeta};
+use rooflens_schema::{RunDir, stable_id};
 use serde_json::Value as Json;
 
 use crate::saved::read_json;
@@ -150,12 +150,9 @@ fn power_limits(environment: &Json) -> Option<String> {
     (!limits.is_empty()).then(|| limits.into_iter().collect::<Vec<String>>().join(", "))
 }
 
-/// Tells texts apart: FNV-1a, so that it is the same on every machine.
+/// A short hash of texts, the same on every machine.
 fn fingerprint(texts: impl Iterator<Item = String>) -> String {
-    let bytes = texts.flat_map(|text| text.into_bytes());
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = stable_id(&texts.collect::<String>()) as u64;
     format!("{:08x}", (hash ^ (hash >> 32)) as u32)
 }
 

@@ -1,6 +1,7 @@
 //! Boxes over a picture: an SVG of the picture's own size, stretched over it.
 
 use super::{Picture, Prediction, base64};
+use crate::format;
 use crate::render::{html, url_path};
 use crate::text;
 
@@ -58,11 +59,11 @@ pub(super) fn draw(prediction: &Prediction) -> String {
 /// How many boxes are shown, in words; nothing where there are none.
 pub(super) fn count(prediction: &Prediction) -> Option<String> {
     let boxes = prediction.overlay.as_ref().map_or(0, |overlay| overlay.boxes.len());
-    let words = |count: usize| if count == 1 { "1 box".to_owned() } else { format!("{count} boxes") };
+    let words = |count: usize| format::things(count as i64, "box", "boxes");
     match boxes {
         0 => None,
         1..=MOST => Some(words(boxes)),
-        _ => Some(format!("{}, of which the first {MOST} are drawn", words(boxes))),
+        _ => Some(format!("{}, of which the first {} are drawn", words(boxes), format::count(MOST as i64))),
     }
 }
 
@@ -161,7 +162,7 @@ mod tests {
     fn thousands_of_boxes_are_counted_but_not_drawn() {
         let many = prediction(vec![boxed("a", None); MOST + 5], inside());
         assert_eq!(draw(&many).matches("<rect").count(), MOST);
-        assert_eq!(count(&many).unwrap(), "1005 boxes, of which the first 1000 are drawn");
+        assert_eq!(count(&many).unwrap(), "1,005 boxes, of which the first 1,000 are drawn");
         assert_eq!(count(&prediction(vec![boxed("a", None)], inside())).unwrap(), "1 box");
     }
 }

@@ -69,8 +69,7 @@ impl Section for RunSection {
 fn start(run: &RunFacts) -> Option<String> {
     let load = run.load_ns.map(|ns| format!("loading the model took {}", format::time(ns as f64)));
     let warmup = run.warmup.map(|(rounds, ns)| {
-        let word = if rounds == 1 { "warm-up round" } else { "warm-up rounds" };
-        format!("{rounds} {word} took {}", format::time(ns as f64))
+        format!("{} took {}", format::plural(rounds as i64, "warm-up round"), format::time(ns as f64))
     });
     let parts: Vec<String> = load.into_iter().chain(warmup).collect();
     (!parts.is_empty()).then(|| format!("Before the measured rounds: {}.", parts.join(", ")))

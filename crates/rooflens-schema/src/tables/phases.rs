@@ -91,9 +91,16 @@ table! {
 }
 
 impl Phases {
-    /// For each row, whether it counts as a step, on the host or on a device.
+    /// For each row, whether it counts as a step, on the host or on a device. If no row has a step yet, every row
+    /// counts that says what it does on the host.
     pub fn are_steps(&self) -> Vec<bool> {
-        self.step_id.iter().enumerate().map(|(row, id)| id.get() == Some(row as i32)).collect()
+        let has_steps = self.step_id.iter().any(|id| id.is_some());
+        let rows = 0..self.len();
+        rows.map(|row| match has_steps {
+            true => self.step_id[row].get() == Some(row as i32),
+            false => self.kind[row] != PhaseKind::Range && self.source[row] != PhaseSource::DeviceAnnotation,
+        })
+        .collect()
     }
 }
 

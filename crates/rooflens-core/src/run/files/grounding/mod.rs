@@ -8,6 +8,7 @@ mod marks;
 mod place;
 
 use rooflens_report::predictions::{MarkedBox, Overlay};
+use rooflens_schema::format::things;
 use serde_json::{Value as Json, json};
 
 pub use self::header::Stored;
@@ -98,7 +99,7 @@ pub fn boxes(answer: &str, architecture: &str, subject: &GroundedImage) -> Groun
 }
 
 fn counted(boxes: usize) -> String {
-    if boxes == 1 { "1 box".to_owned() } else { format!("{boxes} boxes") }
+    things(boxes as i64, "box", "boxes")
 }
 
 fn words(flags: &[Flag]) -> String {
