@@ -13,7 +13,6 @@ import copy
 import json
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
@@ -253,18 +252,11 @@ class Tree:
         rng = self.rng
         if self.chance(0.04):
             return rng.choice(["${", "${x", "${x:", "a${b}}c${"])
-        if self.calm and rng.random() < 0.9:
-            return rng.choice(["${x}", "${y}", "${d}", "${l}", "${l.0}", "${l[1].x}", "${d.x}", "p_${x}_s", "${x}${y}", "$${x}", "${oc.select:nope}", "${oc.select:x,3}", "${oc.select:.z,'q'}",
-                               "${oc.env:HOME}", "${oc.env:NOPE_NOPE,7}", "${oc.decode:'3.5'}", "${oc.create:[1,${x}]}", "${oc.dict.keys:d}", "${hydra:job.name}",
-                               "${hydra:runtime.choices}", "${hydra:overrides.task}", "v=${d} l=${l}", "${oc.select:d.x.y.z,1}", "${oc.create:{p: ${y}, q: {r: 1}}}", "${z}", "${d.${name}}", "${oc.create:'a: ${x}'}"])
         return rng.choice([
-            "${x}", "${y}", "${d}", "${l}", "${l.0}", "${l[0]}", "${d.x}", "${.x}", "${.y}", "${..x}", "${..d.x}", "${model}", "${model.name}",
-            "${db.d}", "${srv.db.x}", "p_${x}_s", "${x}${y}", "$${x}", "\\${x}", "${nope}", "${oc.select:nope}", "${oc.select:x,3}", "${oc.select:.z,'q'}",
-            "${oc.env:HOME}", "${oc.env:NOPE_NOPE,7}", "${oc.env:NOPE_NOPE}", "${oc.decode:'[1,2]'}", "${oc.decode:'3.5'}", "${oc.create:[1,${x}]}",
-            "${oc.create:{p: ${.y}}}", "${oc.dict.keys:d}", "${hydra:job.name}", "${hydra:runtime.cwd}", "${hydra:nope}", "${hydra:overrides.task}",
-            "${hydra.job.name}", "${d.${name}}", "${${name}}", "${oc.deprecated:x}", "v=${d} l=${l}", "${z}", "${unknown:1}", "${now:%%}", "${oc.select:d.x.y.z,1}",
-            "${oc.select:.d.${name},${y}}", "${.d.x}", "${...x}", "${oc.dict.keys:l}", "${oc.create:'a: ${x}'}",
-        ])
+            "${x}", "${y}", "${d}", "${l}", "${l.0}", "${l[1].x}", "${d.x}", "p_${x}_s", "${x}${y}", "$${x}", "${oc.select:nope}", "${oc.select:x,3}", "${oc.select:.z,'q'}",
+            "${oc.env:HOME}", "${oc.env:NOPE_NOPE,7}", "${oc.decode:'3.5'}", "${oc.create:[1,${x}]}", "${oc.dict.keys:d}", "${hydra:job.name}", "${hydra:runtime.choices}",
+            "${hydra:overrides.task}", "v=${d} l=${l}", "${oc.select:d.x.y.z,1}", "${oc.create:{p: ${y}, q: {r: 1}}}", "${z}", "${d.${name}}", "${oc.create:'a: ${x}'}",
+        ] + ([] if self.calm else ["${.x}", "${..d.x}", "${model.name}", "${srv.db.x}", "\\${x}", "${nope}", "${oc.env:NOPE_NOPE}", "${hydra:nope}", "${hydra.job.name}", "${oc.deprecated:x}", "${unknown:1}", "${...x}"]))
 
     # The command line
 
@@ -320,7 +312,7 @@ class Tree:
                 return rng.choice(["hydra/job_logging=disabled", "hydra/launcher=basic", "hydra/output=default", "hydra/hydra_logging=none"])
             return rng.choice(["hydra/job_logging=disabled", "hydra/launcher=basic", "hydra/nope=x", "hydra/output=default", "hydra/sweeper=basic", "~hydra/help", "hydra/job_logging=nope", "+hydra/env=default", "hydra/callbacks=null"])
         if self.calm and rng.random() < 0.85:
-            key = rng.choice(["x", "y", "d.x", "l", "name", "l.0", "d", "hydra.run.dir", "hydra.job.name", "hydra.verbose"])
+            key = rng.choice(["x", "y", "d.x", "l", "name", "l.0", "d", "hydra.run.dir", "hydra.verbose"])
             if rng.random() < 0.4:
                 return rng.choice(["+", "++"]) + rng.choice(["new", "new.key", "d.new", "model.new", "hydra.job.env_set.Q", "q.w"]) + "=" + self.cli_value()
             return key + "=" + rng.choice(["1", "text", "null", "'q q'", "[1,2]", "${x}", "true", "1e-3", "???"] if not self.sweeps else ["1,2", "range(3)", "'a',b", "x"])
@@ -376,18 +368,14 @@ def view(full, defaults, warned):
     capture.info("\nDefaults Tree\n*************")
     gh._print_defaults_tree_impl(defaults.defaults_tree)
     result["tree"] = capture.text()
-    for name, target in (("resolved", job), ("resolved_all", copy.deepcopy(full))):
-        try:
-            if "hydra" in target:
-                OmegaConf.set_readonly(target.hydra, None)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                OmegaConf.resolve(target)
-                result[name] = OmegaConf.to_yaml(target)
-        except (Exception, RecursionError) as error:
-            result[name] = None
-            result[name + "_error"] = f"{type(error).__name__}: {error}"
-    result["resolved_all"] = result["resolved_all"] is not None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            OmegaConf.resolve(job)
+            result["resolved"] = OmegaConf.to_yaml(job)
+    except (Exception, RecursionError) as error:
+        result["resolved"] = None
+        result["resolved_error"] = f"{type(error).__name__}: {error}"
     return result
 
 

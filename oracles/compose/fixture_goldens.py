@@ -2,17 +2,17 @@
 
     python oracles/compose/fixture_goldens.py        (in the venv of hydra-core; writes tests/fixtures/*.jsonl)
 """
-import copy
 import json
 import os
 import warnings
 from pathlib import Path
 
-from hydra import compose, initialize_config_dir
+from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import OmegaConf, open_dict
+from omegaconf import OmegaConf
+
+from compose_diff import RECORDED, view
 
 FIXTURES = Path(__file__).resolve().parents[2] / "crates/rooflens-compose/tests/fixtures"
 ASKED = {
@@ -46,25 +46,14 @@ def main():
             try:
                 with warnings.catch_warnings(), initialize_config_dir(version_base="1.3", config_dir=str(FIXTURES / name)):
                     warnings.simplefilter("ignore")
-                    full = compose(config, overrides=list(overrides), return_hydra_config=True)
                     loader = GlobalHydra.instance().config_loader()
-                    listed = loader.compute_defaults_list(config, list(overrides), RunMode.RUN)
-                HydraConfig.instance().set_config(full)
-                job = copy.deepcopy(full)
-                with open_dict(job):
-                    del job["hydra"]
-                case["job"] = OmegaConf.to_yaml(job)
-                case["defaults"] = [[d.config_path, d.package, d.is_self, d.parent] for d in listed.defaults]
-                case["choices"] = listed.overrides.known_choices
+                    full = loader.load_configuration(config, list(overrides), RunMode.RUN, from_shell=False)
+                    seen = view(full, RECORDED[-1], False)
+                case.update(job=seen["job"], resolved=seen["resolved"], choices=dict(seen["choices"]))
+                case["defaults"] = [entry[:4] for entry in seen["defaults"]]
                 case["run"] = OmegaConf.to_yaml(full.hydra.run)
                 case["job_logging"] = OmegaConf.to_yaml(full.hydra.job_logging)
                 case["params"] = OmegaConf.to_container(full.hydra.sweeper).get("params")
-                try:
-                    OmegaConf.resolve(job)
-                    case["resolved"] = OmegaConf.to_yaml(job)
-                except Exception as error:
-                    case["resolved"] = None
-                    case["why"] = str(error).split("\n")[0]
             except Exception as error:
                 case["err"] = str(error).split("\n")[0]
             lines.append(json.dumps(case))

@@ -81,7 +81,6 @@ fn view(made: &Composition) -> Json {
         "job": made.job_yaml(),
         "hydra": yaml::dump(&made.view(CompositionView::Hydra)),
         "resolved": resolved(CompositionView::Job),
-        "resolved_all": resolved(CompositionView::All).is_some(),
         "defaults": defaults,
         "choices": choices,
         "tree": made.defaults_tree_text(),

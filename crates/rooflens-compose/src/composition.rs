@@ -1,15 +1,20 @@
-//! A composed config, and the ways to look at it.
+//! A composed config, and the ways to look at it: as YAML, as the tables of `--info`, as the folder and the files of a
+//! job.
+
+use std::fmt::Write;
+use std::path::{Component, Path, PathBuf};
 
 use indexmap::IndexMap;
 
+use crate::compose::{AppliedOverrides, ComposeWarning};
 use crate::defaults::{DefaultEntry, DefaultsTree};
 use crate::error::{ComposeError, Fault};
+use crate::making::set;
 use crate::making::{Parts, hydra_key};
-use crate::request::AppliedOverrides;
+use crate::multirun::Multirun;
 use crate::resolve::{EvaluationSettings, Evaluator, Found, ResolveError};
 use crate::sources::{SearchPath, Texts};
 use crate::value::{Key, Map, Node, Value, python_str};
-use crate::warning::ComposeWarning;
 use crate::yaml;
 
 /// Which part of a composition is looked at.
@@ -186,5 +191,173 @@ impl Composition {
             None => error.into(),
             Some(origin) => self.texts.show_place(ComposeError::at(error.into(), &origin)),
         }
+    }
+}
+
+impl Composition {
+    /// The text of `--info defaults-tree`.
+    #[must_use]
+    pub fn defaults_tree_text(&self) -> String {
+        let mut out = title("Defaults Tree");
+        write_tree(&self.tree, 0, &mut out);
+        out
+    }
+
+    /// The text of `--info defaults`.
+    #[must_use]
+    pub fn defaults_text(&self) -> String {
+        let rows = self.defaults.iter().map(|entry| {
+            let is_self = if entry.is_self { "True" } else { "False" };
+            vec![entry.config_path.as_str(), &entry.package, is_self, &entry.parent]
+        });
+        let columns = ["Config path", "Package", "_self_", "Parent"];
+        // The head of this table ends in a space, the rows do not.
+        title("Defaults List") + &table(&columns, &rows.collect::<Vec<_>>(), " ")
+    }
+
+    /// The text of `--info searchpath`.
+    #[must_use]
+    pub fn search_path_text(&self) -> String {
+        let entries = self.search_path.entries();
+        let paths: Vec<String> = entries.iter().map(|entry| entry.source.to_string()).collect();
+        let rows = entries.iter().zip(&paths);
+        let rows = rows.map(|(entry, path)| vec![entry.provider.as_str(), path.as_str()]);
+        title("Config search path") + &table(&["Provider", "Search path"], &rows.collect::<Vec<_>>(), "")
+    }
+}
+
+fn title(text: &str) -> String {
+    format!("\n{text}\n{}\n", "*".repeat(text.chars().count()))
+}
+
+fn write_tree(tree: &DefaultsTree, depth: usize, out: &mut String) {
+    let colon = if tree.children().is_empty() { "" } else { ":" };
+    // Writing to a text cannot fail.
+    let _ = writeln!(out, "{}{}{colon}", "  ".repeat(depth), tree.label());
+    for child in tree.children() {
+        write_tree(child, depth + 1, out);
+    }
+}
+
+fn table(head: &[&str], rows: &[Vec<&str>], head_end: &str) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.chain(head.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let line = |cells: &[&str]| {
+        let padded = cells
+            .iter()
+            .enumerate()
+            .map(|(column, cell)| format!("| {cell}{} ", " ".repeat(width(column) - cell.chars().count())));
+        padded.collect::<String>() + "|"
+    };
+    let head = line(head) + head_end;
+    let rule = "-".repeat(head.chars().count());
+    let body: String = rows.iter().map(|row| line(row) + "\n").collect();
+    format!("{head}\n{rule}\n{body}{rule}\n")
+}
+
+/// A file to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobFile {
+    /// Where, from the folder it belongs to.
+    pub path: PathBuf,
+    /// What it holds.
+    pub text: String,
+}
+
+impl Composition {
+    /// Gives a job its folder: `hydra.run.dir`, or within a sweep `hydra.sweep.dir` and
+    /// `hydra.sweep.subdir`. From then on `hydra.runtime.output_dir` says so.
+    ///
+    /// # Errors
+    /// Where the config names no folder.
+    pub fn begin(&mut self, in_sweep: bool) -> Result<PathBuf, ComposeError> {
+        let folder = if in_sweep {
+            self.folder_at("hydra.sweep.dir")?.join(self.folder_at("hydra.sweep.subdir")?)
+        } else {
+            self.folder_at("hydra.run.dir")?
+        };
+        let folder = absolute(&self.settings.host.working_folder, &folder);
+        let text = folder.to_string_lossy().into_owned();
+        set(&mut self.hydra, &["runtime", "output_dir"], Value::Str(text));
+        Ok(folder)
+    }
+
+    /// The files that Hydra leaves in a job's folder: `config.yaml`, `hydra.yaml` and
+    /// `overrides.yaml` in `hydra.output_subdir`; none where that is null.
+    ///
+    /// # Errors
+    /// Where an interpolation in `hydra.output_subdir` has no answer.
+    pub fn hydra_files(&self) -> Result<Vec<JobFile>, ComposeError> {
+        let subfolder = match self.value_at("hydra.output_subdir")? {
+            None | Some(Node { value: Value::Null, .. }) => return Ok(Vec::new()),
+            Some(node) => PathBuf::from(python_str(&node.value)),
+        };
+        let lines = self.overrides.task.iter().map(|line| Node::new(Value::Str(line.clone())));
+        let overrides = Node::new(Value::List(lines.collect()));
+        let file = |name: &str, text| JobFile { path: subfolder.join(name), text };
+        Ok(vec![
+            file("config.yaml", self.job_yaml()),
+            file("hydra.yaml", yaml::dump(&self.hydra_node())),
+            file("overrides.yaml", yaml::dump(&overrides)),
+        ])
+    }
+
+    fn folder_at(&self, key: &str) -> Result<PathBuf, ComposeError> {
+        match self.value_at(key)? {
+            // Python would take the word None for a folder.
+            None | Some(Node { value: Value::Null, .. }) => {
+                let (key, found) = (key.to_owned(), "nothing".to_owned());
+                Err(Fault::FieldKind { key, expected: "a folder", found }.into())
+            }
+            Some(node) => Ok(PathBuf::from(python_str(&node.value))),
+        }
+    }
+}
+
+impl Multirun {
+    /// The folder of the sweep: `hydra.sweep.dir`.
+    ///
+    /// # Errors
+    /// Where the config names no folder.
+    pub fn folder(&self) -> Result<PathBuf, ComposeError> {
+        let folder = self.master.folder_at("hydra.sweep.dir")?;
+        Ok(absolute(&self.master.settings.host.working_folder, &folder))
+    }
+
+    /// The file that Hydra leaves in the folder of a sweep.
+    #[must_use]
+    pub fn hydra_file(&self) -> JobFile {
+        JobFile {
+            path: PathBuf::from("multirun.yaml"),
+            text: yaml::dump(&self.master.view(CompositionView::All)),
+        }
+    }
+}
+
+/// A path from the root, without `.` and `..`, as `os.path.abspath` writes it.
+fn absolute(working_folder: &Path, path: &Path) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for component in working_folder.join(path).components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(whole.pop()),
+            other => whole.push(other),
+        }
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_one_name() {
+        let here = Path::new("/a/b");
+        assert_eq!(absolute(here, Path::new("./c/../d/")), Path::new("/a/b/d"));
+        assert_eq!(absolute(here, Path::new("../../../x")), Path::new("/x"));
+        assert_eq!(absolute(here, Path::new("/out")), Path::new("/out"));
     }
 }

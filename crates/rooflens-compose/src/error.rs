@@ -64,94 +64,38 @@ pub struct ComposeError {
 #[rustfmt::skip] // One fault, two lines.
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Fault {
-    #[error("the config folder '{path}' does not exist or cannot be read")]
-    NoMainFolder { path: String },
-    #[error("'{path}': only folders can be searched, '{scheme}://' cannot")]
-    SourceScheme { path: String, scheme: String },
-    #[error("hydra.searchpath must be a list of strings, but is {found}")]
-    SearchPathKind { found: String },
-    #[error("in '{config}': only the primary config may set hydra.searchpath")]
-    SearchPathElsewhere { config: String },
-    #[error("'{file}' cannot be read: {message}")]
-    Unreadable { file: String, message: String },
+    #[error("{0}")]
+    Other(String),
     #[error(transparent)]
     Yaml(#[from] YamlError),
-    #[error("'{file}': a header is a key and a value, but this is '{line}'")]
-    Header { file: String, line: String },
     #[error("{error}")]
     Interpolation { error: GrammarError },
     #[error("there is no primary config '{name}'\nsearched:{}", listed(searched))]
     NoPrimary { name: String, searched: Vec<String> },
-    #[error("the primary config '{name}' must be a mapping, but is a list")]
-    PrimaryKind { name: String },
     #[error("in '{parent}': there is no config '{config}'{}\nsearched:{}", options_of(group.as_deref(), options), listed(searched))]
     NoConfig { config: String, parent: String, group: Option<String>, options: Vec<String>, searched: Vec<String> },
-    #[error("in '{config}': the defaults list must be a list, but is {found}")]
-    DefaultsKind { config: String, found: &'static str },
-    #[error("in '{config}': {problem}")]
-    DefaultsItem { config: String, problem: String },
-    #[error("in '{config}': _self_ is listed twice in the defaults list")]
-    DuplicateSelf { config: String },
-    #[error("in '{config}': the override of '{key}' must come after all items that are not overrides")]
-    OverrideNotLast { config: String, key: String },
-    #[error("in '{config}': the override of '{key}' comes too late: this config was chosen by an interpolation")]
-    LateOverride { config: String, key: String },
-    #[error("in '{config}': an option in a list cannot be an interpolation")]
-    ListedInterpolation { config: String },
     #[error("the option '{text}' cannot be resolved: {cause}\nit may refer to:{}", listed(keys))]
     OptionInterpolation { text: String, keys: Vec<String>, cause: String },
     #[error("'{key}' must be chosen{}", options_of(Some(key), options))]
     MustChoose { key: String, options: Vec<String> },
-    #[error("'{config}': a config without a group cannot be left open with ???")]
-    MissingConfig { config: String },
     #[error("'{key}' is chosen twice: '{first}' and '{second}'")]
     TwoChoices { key: String, first: String, second: String },
-    #[error("'{key}' is listed more than once in the final defaults list")]
-    RepeatedChoice { key: String },
     #[error("{}there is no '{key}' in the defaults list to override{}", within(config.as_deref()), one_of(alternatives))]
     UnusedOverride { key: String, value: String, config: Option<String>, alternatives: Vec<String> },
-    #[error("there is no '{key}' in the defaults list to delete")]
-    UnusedDeletion { key: String },
-    #[error("in '{config}': defaults lists nested deeper than {limit} levels; do they name each other?")]
-    DefaultsTooDeep { config: String, limit: usize },
-    #[error("the defaults lists name more than {limit} configs")]
-    TooManyConfigs { limit: usize },
     #[error(transparent)]
     Override(#[from] OverrideError),
-    #[error("'{input}': a config group cannot be added by force")]
-    ForcedGroup { input: String },
-    #[error("'{input}': the choice of a config group must be a string or a list of strings, not {found}")]
-    ChoiceKind { input: String, found: &'static str },
-    #[error("'{input}' looks like the choice of a config group, but there is no group '{group}'")]
-    NoGroup { input: String, group: String },
     #[error("{}'{key}' is {existing} and cannot be merged with {incoming}", within(config.as_deref()))]
     MergeKinds { config: Option<String>, key: String, existing: &'static str, incoming: &'static str },
-    #[error("'{key}': the config is nested deeper than {limit} levels")]
-    TooDeep { key: String, limit: usize },
     #[error("'{key}' must be {expected}, but is {found}")]
     FieldKind { key: String, expected: &'static str, found: String },
-    #[error("'{parent}' has no field '{field}'")]
-    NoField { parent: String, field: String },
     #[error("there is no key '{key}' to change")]
     NoKey { key: String, input: String },
     #[error("'{key}' already exists and cannot be added")]
     KeyExists { key: String, input: String },
-    #[error("there is no '{key}' to delete")]
-    NothingToDelete { key: String },
-    #[error("'{key}' is {actual} and not {expected}, so it is not deleted")]
-    OtherValue { key: String, actual: String, expected: String },
-    #[error("'{key}' cannot be deleted: {reason}")]
-    Undeletable { key: String, reason: &'static str },
-    #[error("'{key}': the list has no item '{index}'")]
-    NoItem { key: String, index: String },
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    #[error("hydra.job.env_copy: the environment variable '{name}' is not set")]
-    NoVariable { name: String },
     #[error("'{input}' has several values")]
     SweepInRun { input: String, simple: bool },
-    #[error("'{input}': the hydra node cannot be swept over")]
-    SweepOfHydra { input: String },
     #[error("'{input}': {error}")]
     Sweep { input: String, error: SweepError },
     #[error("the sweep has more than {limit} jobs")]

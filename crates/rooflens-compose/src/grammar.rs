@@ -28,7 +28,7 @@ impl Span {
 /// How many characters a message shows on each side of a place, or underlines.
 const CONTEXT: usize = 40;
 /// Brackets, braces, calls and interpolations inside each other; Python's own stack ends at about 200.
-pub(crate) const DEPTH_LIMIT: usize = 200;
+const DEPTH_LIMIT: usize = 200;
 
 /// A text that its grammar does not accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +51,9 @@ impl GrammarError {
     pub(crate) fn unexpected(text: &str, span: Span, expected: &str) -> Self {
         let message = match span.of(text) {
             "" => format!("unexpected end of text: expected {expected}"),
+            found if found.trim() == "=" => format!(
+                "expected {expected}, found '{found}'; escape it (\\=) or put the value in quotes: key='…'"
+            ),
             found => format!("expected {expected}, found '{}'", shortened(found)),
         };
         Self::new(text, span, message)
@@ -62,9 +65,58 @@ impl GrammarError {
         let span = Span::new(at, at + character.len_utf8());
         Self::new(text, span, format!("unexpected character {character:?}{hint}"))
     }
+}
 
-    pub(crate) fn too_deep(text: &str, span: Span) -> Self {
-        Self::new(text, span, format!("nested deeper than {DEPTH_LIMIT} levels"))
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Token<K> {
+    pub(crate) kind: K,
+    pub(crate) span: Span,
+}
+
+/// The tokens of a text, read one after the other. The last is the end, and stays.
+pub(crate) struct Tokens<'a, K> {
+    pub(crate) text: &'a str,
+    pub(crate) tokens: Vec<Token<K>>,
+    pub(crate) next: usize,
+    depth: usize,
+}
+
+impl<'a, K: Copy + PartialEq> Tokens<'a, K> {
+    pub(crate) fn new(text: &'a str, tokens: Vec<Token<K>>) -> Self {
+        Self { text, tokens, next: 0, depth: 0 }
+    }
+
+    pub(crate) fn peek(&self) -> Token<K> {
+        self.tokens[self.next.min(self.tokens.len() - 1)]
+    }
+
+    pub(crate) fn take(&mut self, kind: K) -> bool {
+        let found = self.peek().kind == kind;
+        self.next += usize::from(found);
+        found
+    }
+
+    pub(crate) fn expect(&mut self, kind: K, expected: &'static str) -> Result<(), GrammarError> {
+        if self.take(kind) { Ok(()) } else { Err(self.unexpected(expected)) }
+    }
+
+    pub(crate) fn unexpected(&self, expected: &'static str) -> GrammarError {
+        GrammarError::unexpected(self.text, self.peek().span, expected)
+    }
+
+    /// Reads something that may have more of its kind in it.
+    pub(crate) fn nested<T>(
+        &mut self,
+        inner: impl FnOnce(&mut Self) -> Result<T, GrammarError>,
+    ) -> Result<T, GrammarError> {
+        if self.depth == DEPTH_LIMIT {
+            let message = format!("nested deeper than {DEPTH_LIMIT} levels");
+            return Err(GrammarError::new(self.text, self.peek().span, message));
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
     }
 }
 
@@ -137,7 +189,6 @@ pub(crate) fn lexeme(text: &[u8], at: usize) -> Option<(Lexeme, usize)> {
     }
 }
 
-/// The end of the spaces and tabs at `at`.
 pub(crate) fn space_end(text: &[u8], at: usize) -> usize {
     at + text[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
@@ -157,7 +208,6 @@ pub(crate) fn unsigned_end(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The value of a whole number's text.
 pub(crate) fn int_value(text: &str) -> Int {
     Int::parse(&text.replace('_', "")).unwrap_or(Int::Small(0))
 }

@@ -13,8 +13,29 @@ pub(crate) const ROOT_CONFIG: &str = "hydra/config";
 /// The primary config of a composition that names none.
 pub(crate) const EMPTY_CONFIG: &str = "_dummy_empty_config_";
 
-/// The files Hydra ships (`pkg://hydra.conf`), by path, in the order of their paths.
-pub(crate) const FILES: &[(&str, &str)] = &[
+/// Configs that Hydra brings: texts by path.
+#[derive(Debug)]
+pub struct Shipped {
+    pub(crate) scheme: &'static str,
+    pub(crate) path: &'static str,
+    files: &'static [(&'static str, &'static str)],
+}
+
+impl Shipped {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.files.iter().map(|(path, _)| *path)
+    }
+
+    pub(crate) fn find(&self, file: &str) -> Option<&'static str> {
+        self.files.iter().find(|(path, _)| *path == file).map(|(_, text)| *text)
+    }
+}
+
+pub(crate) static FILES: Shipped = Shipped { scheme: "pkg", path: "hydra.conf", files: FILE_TEXTS };
+/// The configs Hydra makes from classes.
+pub(crate) static CLASSES: Shipped = Shipped { scheme: "structured", path: "", files: CLASS_TEXTS };
+
+const FILE_TEXTS: &[(&str, &str)] = &[
     ("hydra/env/default.yaml", ""),
     ("hydra/help/default.yaml", HELP),
     ("hydra/hydra_help/default.yaml", HYDRA_HELP),
@@ -29,8 +50,7 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     ("hydra/output/default.yaml", OUTPUT),
 ];
 
-/// The configs Hydra makes from classes (`structured://`), by path, in the order of their paths.
-pub(crate) const CLASSES: &[(&str, &str)] = &[
+const CLASS_TEXTS: &[(&str, &str)] = &[
     ("_dummy_empty_config_.yaml", "{}"),
     ("hydra/config.yaml", CONFIG),
     ("hydra/launcher/basic.yaml", LAUNCHER),
@@ -196,26 +216,17 @@ pub(crate) enum Kind {
     /// Anything.
     Any,
     /// Text; numbers and truth values become text.
-    Text {
-        /// Whether null is allowed.
-        optional: bool,
-    },
+    Text { optional: bool },
     /// A truth value or null.
     OptionalFlag,
     /// A whole number.
-    Count {
-        /// Whether null is allowed.
-        optional: bool,
-    },
+    Count { optional: bool },
     /// `RUN`, `MULTIRUN` or null.
     OptionalMode,
     /// A list of texts.
     TextList,
     /// A mapping to texts.
-    TextMap {
-        /// Whether null is allowed.
-        optional: bool,
-    },
+    TextMap { optional: bool },
     /// A mapping to anything.
     AnyMap,
     /// A mapping with these keys only.
@@ -234,7 +245,6 @@ pub(crate) const SWEEPER_KIND: Kind = Kind::Record(&[
     ("params", Kind::TextMap { optional: true }),
 ]);
 
-/// The fields of the `hydra` node.
 pub(crate) const HYDRA_KIND: Kind = Kind::Record(&[
     ("mode", Kind::OptionalMode),
     ("searchpath", Kind::TextList),

@@ -37,16 +37,8 @@
 //! resolver of that name).
 //!
 //! # Where it differs from Hydra 1.3.8
-//! - `hydra.help` and `hydra.hydra_help` have other texts.
-//! - `${hydra:…}` of something that itself refers to `${hydra.…}` resolves in a job's config as it
-//!   does in a running job; Hydra's `--cfg job --resolve`, which has thrown its `hydra` node away by
-//!   then, does not find it.
-//! - A run has one time: `now` formats one moment. Hydra looks at the clock once for each pattern.
-//! - `hydra.mode` inside a text is `RUN`; Python writes `RunMode.RUN`.
-//! - Endless work is refused: interpolations or defaults lists nested deeper than 100 levels, configs
-//!   deeper than 600 levels or with more than a million values once resolved, sweeps of more than
-//!   100,000 jobs (see [`yaml`] for files). Python ends with a `RecursionError`, or not at all.
-//! - A job without a folder (`hydra.run.dir: ???`) is an error. Hydra makes one named `None`.
+//! `docs/decisions/0012-our-own-hydra.md` has the list. Endless work is refused, the help texts are ours, and of the
+//! functions in overrides there are `choice`, `range` and `glob`.
 
 pub mod clock;
 mod compose;
@@ -54,34 +46,23 @@ mod composition;
 pub mod defaults;
 mod error;
 mod grammar;
-mod host;
 mod hydra_tree;
-mod info;
 mod interpolation;
-mod job_files;
-mod launch;
 mod making;
 mod merge;
 mod multirun;
 pub mod overrides;
-mod request;
 pub mod resolve;
-mod runtime;
 mod schema;
 pub mod sources;
 mod suggest;
 pub mod value;
-mod warning;
 pub mod yaml;
 
-pub use compose::Composer;
-pub use composition::{Composition, CompositionView};
+pub use clock::{Clock, EnvironmentLookup, Host};
+pub use compose::{AppliedOverrides, ComposeRequest, ComposeWarning, Composer, Mode, RunOrSweep};
+pub use composition::{Composition, CompositionView, JobFile};
 pub use error::{ComposeError, Fault, ProblemPlace};
 pub use grammar::GrammarError;
-pub use host::{Clock, EnvironmentLookup, Host};
-pub use job_files::JobFile;
-pub use launch::RunOrSweep;
 pub use multirun::{Job, Multirun};
-pub use request::{AppliedOverrides, ComposeRequest, Mode};
 pub use suggest::{near, nearest};
-pub use warning::ComposeWarning;

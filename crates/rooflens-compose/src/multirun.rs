@@ -3,15 +3,14 @@
 use indexmap::IndexMap;
 
 use crate::compose::Composer;
+use crate::compose::{ComposeRequest, Mode};
 use crate::composition::Composition;
 use crate::error::{ComposeError, Fault};
+use crate::making::set;
 use crate::overrides::Override;
-use crate::request::{ComposeRequest, Mode};
-use crate::runtime::set;
 use crate::sources::GroupContent;
 use crate::value::{Int, Node, Value, python_str};
 
-/// How many jobs a sweep may have.
 const MAX_JOBS: usize = 100_000;
 
 /// A job of a sweep.

@@ -3,7 +3,6 @@
 use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::{HYDRA_KIND, Kind, LAUNCHER_KIND, SWEEPER_KIND};
 use crate::interpolation::is_interpolation;
-use crate::resolve::{PathSegment, ResolveFault};
 use crate::value::{Int, Key, Node, Value, python_repr, python_str};
 
 /// What is known of the types of the `hydra` node. Configs that are merged before Hydra's own root
@@ -180,37 +179,10 @@ pub(crate) fn no_field(path: &[Key], node: &Node, kind: Kind) -> ComposeError {
         Kind::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
         _ => Vec::new(),
     };
-    let fault = Fault::NoField { parent: path_text(above), field: last.clone() };
+    let fault = Fault::Other(format!("'{}' has no field '{last}'", path_text(above)));
     ComposeError::at(fault, &node.origin).suggest(&last, names)
 }
 
-/// A path with dots.
 pub(crate) fn path_text(path: &[Key]) -> String {
     path.iter().map(|key| python_str(&key.to_value())).collect::<Vec<_>>().join(".")
-}
-
-/// What a field of the `hydra` node may hold; anything elsewhere.
-pub(crate) fn kind_at(steps: &[PathSegment]) -> Kind {
-    if !matches!(steps.first(), Some(PathSegment::Key(Key::Str(first))) if first == "hydra") {
-        return Kind::Any;
-    }
-    let keys = steps.iter().map(|step| match step {
-        PathSegment::Key(key) => key.clone(),
-        PathSegment::Index(index) => Key::Str(index.to_string()),
-        PathSegment::Made(_) => Key::Str(String::new()),
-    });
-    let schema = Schema { has_root: true, has_launcher: true, has_sweeper: true };
-    schema.kind(&keys.collect::<Vec<_>>())
-}
-
-/// Whether an interpolation may come to a list or mapping in a field.
-pub(crate) fn admits_container(kind: Kind) -> Result<(), ResolveFault> {
-    let expected = match kind {
-        Kind::Text { .. } => "a string",
-        Kind::OptionalFlag => "true, false or null",
-        Kind::Count { .. } => "a whole number",
-        Kind::OptionalMode => "RUN, MULTIRUN or null",
-        _ => return Ok(()),
-    };
-    Err(ResolveFault::FieldKind { found: "a list or mapping".to_owned(), expected })
 }

@@ -1,6 +1,5 @@
 //! "Did you mean": the names nearest to one that is not known.
 
-/// How many names [`near`] suggests.
 const SUGGESTIONS: usize = 3;
 /// Names longer than this are compared by their beginning, to bound the work.
 const LONGEST: usize = 128;

@@ -10,7 +10,6 @@ use crate::overrides::{Override, OverrideKind};
 use crate::sources::Repository;
 use crate::value::{Node, Origin, Value};
 
-/// A wish for a choice.
 struct RequestedChoice {
     choice: Choice,
     /// The config whose list has it; none for the command line.
@@ -19,7 +18,6 @@ struct RequestedChoice {
     used: bool,
 }
 
-/// A wish to take an item out.
 struct Deletion {
     name: Option<String>,
     origin: Origin,
@@ -66,17 +64,24 @@ impl ChoiceBook {
         };
         let input = wish.text.clone();
         let found = value.kind();
+        let wrong_kind = || {
+            Fault::Other(format!(
+                "'{input}': the choice of a config group must be a string or a list of strings, not {found}"
+            ))
+        };
         match (wish.kind, value) {
-            (OverrideKind::ForceAdd, _) => return Err(Fault::ForcedGroup { input }),
+            (OverrideKind::ForceAdd, _) => {
+                return Err(Fault::Other(format!("'{input}': a config group cannot be added by force")));
+            }
             (OverrideKind::Delete, Value::Null) => {
                 self.deletions.insert(key, Deletion { name: None, origin, used: false });
             }
             (OverrideKind::Delete, Value::Str(name)) => {
                 self.deletions.insert(key, Deletion { name: Some(name), origin, used: false });
             }
-            (OverrideKind::Delete, _) => return Err(Fault::ChoiceKind { input, found }),
+            (OverrideKind::Delete, _) => return Err(wrong_kind()),
             (kind, value) => {
-                let choice = choice_of(value).ok_or(Fault::ChoiceKind { input, found })?;
+                let choice = choice_of(value).ok_or_else(wrong_kind)?;
                 if kind == OverrideKind::Add {
                     let named =
                         Named::Group { group: wish.key.clone(), choice, is_override: false, appended: true };
@@ -129,7 +134,6 @@ impl ChoiceBook {
         }
     }
 
-    /// Notes what was chosen.
     pub(super) fn choose(&mut self, item: &Item) -> Result<(), ComposeError> {
         if !item.is_group() {
             return Ok(());
@@ -185,7 +189,8 @@ impl ChoiceBook {
                 None => key.clone(),
                 Some(name) => format!("{key}={name}"),
             };
-            let error = ComposeError::at(Fault::UnusedDeletion { key: what }, &deletion.origin);
+            let fault = Fault::Other(format!("there is no '{what}' in the defaults list to delete"));
+            let error = ComposeError::at(fault, &deletion.origin);
             let known = self.choices.keys().map(String::as_str).filter(|other| other != key);
             return Err(error.suggest(key, known));
         }

@@ -1,6 +1,7 @@
 //! One item of a defaults list: what it names, and where that is mounted.
 
-use crate::value::Origin;
+use crate::error::{ComposeError, Fault};
+use crate::value::{Key, Map, Node, Origin, Value, python_str};
 
 /// What is chosen for a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,6 @@ pub(crate) enum Named {
         choice: Choice,
         /// Whether it changes an earlier choice and is none itself.
         is_override: bool,
-        /// Whether the command line added it.
         appended: bool,
     },
 }
@@ -50,7 +50,6 @@ pub(crate) struct Item {
     pub(crate) parent_package: String,
     /// Whether it is the config the composition was asked for.
     pub(crate) primary: bool,
-    /// Whether it is taken out of the list.
     pub(crate) deleted: bool,
     /// Where it was written.
     pub(crate) origin: Origin,
@@ -148,7 +147,6 @@ impl Item {
         }
     }
 
-    /// The whole path of its group.
     pub(crate) fn group_path(&self) -> String {
         let group = self.relative_group();
         if self.is_absolute() || self.parent_group.is_empty() {
@@ -160,7 +158,6 @@ impl Item {
         }
     }
 
-    /// The whole path of its config.
     pub(crate) fn config_path(&self) -> String {
         match &self.named {
             Named::Group { .. } => {
@@ -188,7 +185,6 @@ impl Item {
         });
     }
 
-    /// Where its config is mounted.
     pub(crate) fn final_package(&self) -> String {
         self.mounted_at(self.package.as_deref().or(self.header.as_deref()))
     }
@@ -222,5 +218,94 @@ impl Item {
         } else {
             format!("{group}@{package}")
         }
+    }
+}
+
+/// Reads the items of the defaults list of a config.
+pub(crate) fn read_items(config: &str, list: Option<&Node>) -> Result<Vec<Item>, ComposeError> {
+    let Some(Node { value: Value::List(nodes), .. }) = list else {
+        return Ok(Vec::new());
+    };
+    nodes.iter().map(|node| read_item(config, node)).collect()
+}
+
+fn read_item(config: &str, node: &Node) -> Result<Item, ComposeError> {
+    let wrong = |problem: String| {
+        let fault = Fault::Other(format!("in '{config}': {problem}"));
+        ComposeError::at(fault, &node.origin)
+    };
+    match &node.value {
+        Value::Map(map) => {
+            let (group_text, value) = only_pair(map).map_err(wrong)?;
+            let (group_text, package) = split_package(group_text);
+            let mut words: Vec<&str> = group_text.split(' ').collect();
+            let group = words.pop().unwrap_or("");
+            if group.is_empty() {
+                return Err(wrong("an item without the name of a group".to_owned()));
+            }
+            // A word that is no keyword ends the keywords, and Hydra says nothing of it.
+            let keywords: Vec<&str> =
+                words.into_iter().take_while(|word| matches!(*word, "optional" | "override")).collect();
+            let named = Named::Group {
+                group: group.to_owned(),
+                choice: read_choice(value).map_err(wrong)?,
+                is_override: keywords.contains(&"override"),
+                appended: false,
+            };
+            let mut item = Item::new(named, package, node.origin.clone());
+            item.optional = keywords.contains(&"optional");
+            Ok(item)
+        }
+        Value::Str(text) => {
+            let (path, package) = split_package(text);
+            if path == "_self_" && package.is_some() {
+                return Err(wrong("_self_ cannot have a package".to_owned()));
+            }
+            Ok(Item::new(Named::Config { path: path.to_owned() }, package, node.origin.clone()))
+        }
+        other => {
+            Err(wrong(format!("an item must be 'group: option' or a config path, not {}", other.kind())))
+        }
+    }
+}
+
+fn only_pair(map: &Map) -> Result<(&str, &Node), String> {
+    let mut pairs = map.iter();
+    match (pairs.next(), pairs.next()) {
+        (Some((Key::Str(key), value)), None) => Ok((key, value)),
+        (Some((key, _)), None) => {
+            Err(format!("the name of a group must be a string, not {}", key.to_value().kind()))
+        }
+        (None, _) => Err("an item without the name of a group".to_owned()),
+        (Some(_), Some(_)) => {
+            let keys: Vec<String> = map.keys().map(|key| python_str(&key.to_value())).collect();
+            Err(format!("one item has several keys ({}); each group is an item", keys.join(", ")))
+        }
+    }
+}
+
+fn split_package(text: &str) -> (&str, Option<String>) {
+    match text.split_once('@') {
+        None => (text, None),
+        Some((group, package)) => (group, Some(package.to_owned())),
+    }
+}
+
+fn read_choice(node: &Node) -> Result<Choice, String> {
+    match &node.value {
+        Value::Null => Ok(Choice::None),
+        Value::Str(name) => Ok(Choice::One(name.clone())),
+        Value::List(items) => {
+            let names = items.iter().map(|item| match &item.value {
+                Value::Str(name) => Ok(name.clone()),
+                other => Err(format!("an option in a list must be a string, not {}", other.kind())),
+            });
+            Ok(Choice::Many(names.collect::<Result<_, _>>()?))
+        }
+        other => Err(format!(
+            "an option must be a string or a list of strings, not {} (quote a \
+                         number)",
+            other.kind()
+        )),
     }
 }

@@ -5,36 +5,29 @@
 //! last.
 
 mod book;
-mod flat;
 mod item;
-mod read;
 mod tree;
-mod waiting;
 
 use indexmap::IndexMap;
 
+use crate::compose::ComposeWarning;
 use crate::error::ComposeError;
 use crate::overrides::Override;
 use crate::resolve::EvaluationSettings;
 use crate::sources::Repository;
-use crate::warning::ComposeWarning;
 
-pub use flat::DefaultEntry;
 pub use item::Choice;
-pub use tree::DefaultsTree;
+pub use tree::{DefaultEntry, DefaultsTree};
 
-pub(crate) use item::Item;
-pub(crate) use read::read_items;
+pub(crate) use item::{Item, read_items};
 
 /// What the defaults lists of a composition come to.
 pub(crate) struct Defaults {
-    /// The configs to merge, in order.
     pub(crate) entries: Vec<DefaultEntry>,
     /// How they came to be.
     pub(crate) tree: DefaultsTree,
     /// What was chosen for each group, by its override key, in the order of choosing.
     pub(crate) choices: IndexMap<String, Option<String>>,
-    /// The overrides that are no choices.
     pub(crate) config_overrides: Vec<Override>,
     /// What was odd.
     pub(crate) warnings: Vec<ComposeWarning>,
@@ -51,7 +44,7 @@ pub(crate) fn expand(
     let (book, config_overrides) = book::ChoiceBook::open(repository, overrides)?;
     let mut builder = tree::Builder::new(repository, settings, book, skip_missing);
     let tree = builder.build(config_name)?;
-    let entries = flat::flatten(&tree)?;
+    let entries = tree::flatten(&tree)?;
     let (book, warnings) = builder.finish();
     book.check_all_used()?;
     Ok(Defaults { entries, tree, choices: book.into_choices(), config_overrides, warnings })

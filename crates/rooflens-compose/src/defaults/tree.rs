@@ -1,28 +1,28 @@
-//! The tree of defaults lists.
+//! The tree of defaults lists, and the final list that it is written out as.
+
+use std::collections::BTreeSet;
 
 use super::book::ChoiceBook;
 use super::item::{Choice, Item, Named};
-use super::waiting::as_listed;
+use crate::compose::ComposeWarning;
 use crate::error::{ComposeError, Fault};
 use crate::hydra_tree::{EMPTY_CONFIG, ROOT_CONFIG};
 use crate::interpolation::is_interpolation;
-use crate::resolve::EvaluationSettings;
+use crate::resolve::{EvaluationSettings, Evaluator};
 use crate::sources::{GroupContent, Repository};
-use crate::value::{Node, Origin};
-use crate::warning::ComposeWarning;
+use crate::value::{Key, Map, Node, Origin, Value};
 
 /// How deep defaults lists may name each other.
 const MAX_DEPTH: usize = 100;
-/// How many items all lists may have together.
 const MAX_ITEMS: usize = 100_000;
 
 /// A config, and the configs of its defaults list.
 #[derive(Debug, Clone)]
 pub struct DefaultsTree {
     /// None at the root, which holds Hydra's own config and the primary one.
-    pub(super) item: Option<Item>,
+    item: Option<Item>,
     /// None where the config has no defaults list.
-    pub(super) children: Option<Vec<DefaultsTree>>,
+    children: Option<Vec<DefaultsTree>>,
 }
 
 impl DefaultsTree {
@@ -51,17 +51,16 @@ impl DefaultsTree {
 
 /// Whether a config is part of something special.
 #[derive(Clone, Copy)]
-pub(super) struct Standing {
-    pub(super) depth: usize,
+struct Standing {
+    depth: usize,
     /// Whether an interpolation chose it, or one of the configs it is in.
-    pub(super) interpolated: bool,
+    interpolated: bool,
 }
 
-/// Expands defaults lists.
 pub(super) struct Builder<'a> {
     repository: &'a Repository<'a>,
-    pub(super) settings: &'a EvaluationSettings,
-    pub(super) book: ChoiceBook,
+    settings: &'a EvaluationSettings,
+    book: ChoiceBook,
     /// Whether `???` is left alone: a sweep has yet to choose.
     skip_missing: bool,
     warnings: Vec<ComposeWarning>,
@@ -96,7 +95,7 @@ impl<'a> Builder<'a> {
         Ok(DefaultsTree { item: None, children: Some(vec![hydra, primary]) })
     }
 
-    pub(super) fn expand(
+    fn expand(
         &mut self,
         mut item: Item,
         parent: &str,
@@ -104,11 +103,13 @@ impl<'a> Builder<'a> {
     ) -> Result<DefaultsTree, ComposeError> {
         self.items += 1;
         if self.items > MAX_ITEMS {
-            return Err(ComposeError::new(Fault::TooManyConfigs { limit: MAX_ITEMS }));
+            return Err(Fault::Other(format!("the defaults lists name more than {MAX_ITEMS} configs")).into());
         }
         if standing.depth > MAX_DEPTH {
-            let fault = Fault::DefaultsTooDeep { config: parent.to_owned(), limit: MAX_DEPTH };
-            return Err(ComposeError::at(fault, &item.origin));
+            let message = format!(
+                "in '{parent}': defaults lists nested deeper than {MAX_DEPTH} levels; do they name each other?"
+            );
+            return Err(ComposeError::at(Fault::Other(message), &item.origin));
         }
         let path = item.config_path();
         if !item.is_missing()
@@ -133,31 +134,26 @@ impl<'a> Builder<'a> {
         };
         let mut list = loaded.defaults.clone();
         let appends = item.primary && !self.book.appended.is_empty();
-        let mut self_added = false;
         if !list.is_empty() || appends {
-            self_added = self.complete(&mut list, &item, loaded.has_content())?;
+            self.complete(&mut list, &item, loaded.has_content())?;
         }
         if item.primary {
             list.extend(self.book.appended.iter().cloned());
         }
         self.note_overrides(&mut list, &item, standing)?;
-        let children = self.expand_list(list, &item, self_added, standing)?;
+        let children = self.expand_list(list, &item, standing)?;
         let children = (!children.is_empty()).then_some(children);
         Ok(DefaultsTree { item: Some(item), children })
     }
 
     /// Puts `_self_` at the end of a list that has none; a list of nothing but overrides does not
-    /// need it. Returns whether the list had none.
-    fn complete(
-        &mut self,
-        list: &mut Vec<Item>,
-        item: &Item,
-        has_content: bool,
-    ) -> Result<bool, ComposeError> {
+    /// need it.
+    fn complete(&mut self, list: &mut Vec<Item>, item: &Item, has_content: bool) -> Result<(), ComposeError> {
         let mut selves = list.iter().filter(|it| it.is_self());
         let has_self = selves.next().is_some();
         if let Some(second) = selves.next() {
-            let fault = Fault::DuplicateSelf { config: item.config_path() };
+            let config = item.config_path();
+            let fault = Fault::Other(format!("in '{config}': _self_ is listed twice in the defaults list"));
             return Err(ComposeError::at(fault, &second.origin));
         }
         let has_other = list.iter().any(|it| !it.is_override());
@@ -167,7 +163,7 @@ impl<'a> Builder<'a> {
             }
             list.push(Item::config("_self_", item.origin.clone()));
         }
-        Ok(!has_self)
+        Ok(())
     }
 
     /// Notes the `override` items of a list, which must stand at its end.
@@ -186,14 +182,18 @@ impl<'a> Builder<'a> {
                 && !item.is_override()
                 && !item.is_appended()
             {
-                let fault = Fault::OverrideNotLast { config, key: key.clone() };
-                return Err(ComposeError::at(fault, &item.origin));
+                let message = format!(
+                    "in '{config}': the override of '{key}' must come after all items that are not overrides"
+                );
+                return Err(ComposeError::at(Fault::Other(message), &item.origin));
             }
             if item.is_override() {
                 let key = item.override_key();
                 if standing.interpolated {
-                    let fault = Fault::LateOverride { config, key };
-                    return Err(ComposeError::at(fault, &item.origin));
+                    let message = format!(
+                        "in '{config}': the override of '{key}' comes too late: this config was chosen by an interpolation"
+                    );
+                    return Err(ComposeError::at(Fault::Other(message), &item.origin));
                 }
                 self.book.wish(&config, item);
                 last = Some(key);
@@ -206,21 +206,15 @@ impl<'a> Builder<'a> {
         &mut self,
         list: Vec<Item>,
         parent: &Item,
-        self_added: bool,
         standing: Standing,
     ) -> Result<Vec<DefaultsTree>, ComposeError> {
         let config = parent.config_path();
         let below = Standing { depth: standing.depth + 1, ..standing };
-        // What interpolations may refer to besides choices: the list itself, as it became.
-        let mut listed: Vec<Node> = Vec::new();
         let mut children: Vec<DefaultsTree> = Vec::new();
         let mut any_waiting = false;
         for mut item in list.into_iter().rev() {
             if !item.is_self() && !item.is_override() {
                 self.book.grant(&mut item);
-            }
-            if !(self_added && item.is_self()) {
-                listed.push(as_listed(&item));
             }
             if item.is_self() {
                 // Hydra shows it beside the config it stands for, not beside its siblings.
@@ -229,9 +223,10 @@ impl<'a> Builder<'a> {
             } else if item.is_override() {
             } else if let Named::Group { group, choice: Choice::Many(names), .. } = &item.named {
                 for name in names.iter().rev() {
-                    let fault = Fault::ListedInterpolation { config: config.clone() };
                     if is_interpolation(name) {
-                        return Err(ComposeError::at(fault, &item.origin));
+                        let message =
+                            format!("in '{config}': an option in a list cannot be an interpolation");
+                        return Err(ComposeError::at(Fault::Other(message), &item.origin));
                     }
                     let mut option = item.clone();
                     option.named = Named::Config { path: format!("{group}/{name}") };
@@ -245,8 +240,7 @@ impl<'a> Builder<'a> {
             }
         }
         if any_waiting {
-            listed.reverse();
-            self.expand_waiting(&mut children, listed, &config, below)?;
+            self.expand_waiting(&mut children, &config, below)?;
         }
         children.reverse();
         Ok(children)
@@ -264,7 +258,7 @@ impl<'a> Builder<'a> {
             let options = self.repository.list(&item.group_path(), GroupContent::Options);
             Fault::MustChoose { key: item.override_key(), options }
         } else {
-            Fault::MissingConfig { config: path.to_owned() }
+            Fault::Other(format!("'{path}': a config without a group cannot be left open with ???"))
         };
         Err(ComposeError::at(fault, &item.origin))
     }
@@ -290,4 +284,131 @@ impl<'a> Builder<'a> {
         ComposeError::at(fault, &item.origin)
             .suggest(item.name().unwrap_or(""), options.iter().map(String::as_str))
     }
+
+    /// Expands the items that had to wait until all choices beside them were made.
+    fn expand_waiting(
+        &mut self,
+        children: &mut [DefaultsTree],
+        config: &str,
+        below: Standing,
+    ) -> Result<(), ComposeError> {
+        let known = self.known_choices();
+        for child in children.iter_mut().filter(|child| child.children.is_none()) {
+            let Some(item) = &child.item else { continue };
+            let Some(text) = item.interpolated() else { continue };
+            let mut item = item.clone();
+            let name = self.resolve_option(&text, &known, &item)?;
+            match &mut item.named {
+                Named::Config { path } => *path = name,
+                Named::Group { choice, .. } => *choice = Choice::One(name),
+            }
+            *child = self.expand(item, config, Standing { interpolated: true, ..below })?;
+        }
+        Ok(())
+    }
+
+    fn known_choices(&self) -> Map {
+        let text = |choice: &Option<String>| match choice {
+            None => Node::new(Value::Null),
+            Some(name) => Node::new(Value::Str(name.clone())),
+        };
+        self.book.choices().iter().map(|(key, it)| (Key::Str(key.clone()), text(it))).collect()
+    }
+
+    fn resolve_option(&self, text: &str, known: &Map, item: &Item) -> Result<String, ComposeError> {
+        let wrong = |cause: String| {
+            let keys = known.keys().filter_map(|key| match key {
+                Key::Str(key) => Some(key.clone()),
+                _ => None,
+            });
+            let fault = Fault::OptionInterpolation { text: text.to_owned(), keys: keys.collect(), cause };
+            ComposeError::at(fault, &item.origin)
+        };
+        let root = Node::new(Value::Map(known.clone()));
+        let found = Evaluator::new(&root, None, self.settings).text_below_root(text);
+        match found.map_err(|error| wrong(error.to_string()))? {
+            Value::Str(name) => Ok(name),
+            other => Err(wrong(format!("it resolves to {}, not a string", other.kind()))),
+        }
+    }
+}
+
+/// A config of the final defaults list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefaultEntry {
+    /// Its path.
+    pub config_path: String,
+    /// Where it is mounted; empty is the top.
+    pub package: String,
+    /// Whether it stands for itself in its own defaults list.
+    pub is_self: bool,
+    /// The config whose defaults list names it; `<root>` for the first ones.
+    pub parent: String,
+    /// Whether it is the config the composition was asked for.
+    pub primary: bool,
+    /// Where its item was written.
+    pub(crate) origin: Origin,
+}
+
+/// Writes the tree out, first to last.
+pub(super) fn flatten(root: &DefaultsTree) -> Result<Vec<DefaultEntry>, ComposeError> {
+    let mut entries = Vec::new();
+    let mut keys = BTreeSet::new();
+    for child in root.children() {
+        walk(child, root, "<root>", &mut entries, &mut keys)?;
+    }
+    Ok(entries)
+}
+
+fn walk(
+    tree: &DefaultsTree,
+    parent: &DefaultsTree,
+    grandparent: &str,
+    entries: &mut Vec<DefaultEntry>,
+    keys: &mut BTreeSet<String>,
+) -> Result<(), ComposeError> {
+    let parent_path = path_of(parent);
+    if !tree.children().is_empty() {
+        for child in tree.children() {
+            walk(child, tree, &parent_path, entries, keys)?;
+        }
+        return Ok(());
+    }
+    let Some(item) = &tree.item else { return Ok(()) };
+    if item.deleted || item.is_missing() || item.name().is_none() {
+        return Ok(());
+    }
+    if item.is_group() && !item.is_self() {
+        let key = item.override_key();
+        if !keys.insert(key.clone()) {
+            let fault = Fault::Other(format!("'{key}' is listed more than once in the final defaults list"));
+            return Err(ComposeError::at(fault, &item.origin));
+        }
+    }
+    let entry = match &parent.item {
+        Some(owner) if item.is_self() => DefaultEntry {
+            config_path: parent_path,
+            package: owner.final_package(),
+            is_self: true,
+            parent: grandparent.to_owned(),
+            primary: owner.primary,
+            origin: owner.origin.clone(),
+        },
+        _ => DefaultEntry {
+            config_path: item.config_path(),
+            package: item.final_package(),
+            is_self: false,
+            parent: parent_path,
+            primary: item.primary,
+            origin: item.origin.clone(),
+        },
+    };
+    if entry.config_path != EMPTY_CONFIG {
+        entries.push(entry);
+    }
+    Ok(())
+}
+
+fn path_of(tree: &DefaultsTree) -> String {
+    tree.item.as_ref().map_or_else(|| "<root>".to_owned(), Item::config_path)
 }

@@ -125,12 +125,12 @@ pub(crate) fn is_interpolation(text: &str) -> bool {
 /// The parts of a config value's text. A lone interpolation part stands for its value, of any type; several parts are
 /// joined as text. The empty text is not accepted.
 pub(crate) fn parse(text: &str) -> Result<Vec<TextPart>, GrammarError> {
-    parser::Parser::new(text, token::Mode::Text)?.config_value()
+    parser::Parser::new(text, token::tokens(text, token::Mode::Text)?).config_value()
 }
 
 /// A text read as a resolver's argument is, which is what `oc.decode` does: `1` is a number, `[a]` a list.
 pub(crate) fn decode(text: &str) -> Result<InterpolationElement, GrammarError> {
-    parser::Parser::new(text, token::Mode::Value)?.single_element()
+    parser::Parser::new(text, token::tokens(text, token::Mode::Value)?).single_element()
 }
 
 /// The keys of a path, as OmegaConf splits it: `a.b[c]` has three, and each leading dot gives an

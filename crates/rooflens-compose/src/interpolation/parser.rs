@@ -1,21 +1,12 @@
 //! From tokens to parts, by recursive descent.
 
-use super::token::{Kind, Mode, Token, tokens};
+use super::token::Kind;
 use super::{Interpolation, InterpolationElement, Name, NodeReference, PathKey, ResolverCall, TextPart};
-use crate::grammar::{DEPTH_LIMIT, GrammarError, Lexeme, Span, float_value, int_value, unescaped};
+use crate::grammar::{GrammarError, Lexeme, Span, Tokens, float_value, int_value, unescaped};
 
-pub(super) struct Parser<'a> {
-    text: &'a str,
-    tokens: Vec<Token>,
-    next: usize,
-    depth: usize,
-}
+pub(super) type Parser<'a> = Tokens<'a, Kind>;
 
-impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a str, mode: Mode) -> Result<Self, GrammarError> {
-        Ok(Self { text, tokens: tokens(text, mode)?, next: 0, depth: 0 })
-    }
-
+impl Parser<'_> {
     /// The text of a config value, to its end.
     pub(super) fn config_value(mut self) -> Result<Vec<TextPart>, GrammarError> {
         let parts = self.text_parts()?;
@@ -31,38 +22,6 @@ impl<'a> Parser<'a> {
         let element = self.element()?;
         self.expect(Kind::End, "the end")?;
         Ok(element)
-    }
-
-    fn peek(&self) -> Token {
-        let end = Span::new(self.text.len(), self.text.len());
-        self.tokens.get(self.next).copied().unwrap_or(Token { kind: Kind::End, span: end })
-    }
-
-    fn expect(&mut self, kind: Kind, expected: &'static str) -> Result<(), GrammarError> {
-        if self.take(kind) { Ok(()) } else { Err(self.unexpected(expected)) }
-    }
-
-    fn take(&mut self, kind: Kind) -> bool {
-        let found = self.peek().kind == kind;
-        self.next += usize::from(found);
-        found
-    }
-
-    fn unexpected(&self, expected: &'static str) -> GrammarError {
-        GrammarError::unexpected(self.text, self.peek().span, expected)
-    }
-
-    fn nested<T>(
-        &mut self,
-        inner: impl FnOnce(&mut Self) -> Result<T, GrammarError>,
-    ) -> Result<T, GrammarError> {
-        if self.depth == DEPTH_LIMIT {
-            return Err(GrammarError::too_deep(self.text, self.peek().span));
-        }
-        self.depth += 1;
-        let result = inner(self);
-        self.depth -= 1;
-        result
     }
 
     /// Text and interpolations, up to a token that is neither.

@@ -1,7 +1,7 @@
 //! An interpolation text cut into tokens. What a character means depends on where it stands, so the
 //! tokenizer keeps a stack of modes.
 
-use crate::grammar::{GrammarError, Lexeme, Span, id_end, lexeme, space_end};
+use crate::grammar::{GrammarError, Lexeme, Span, Token, id_end, lexeme, space_end};
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,13 +31,6 @@ pub(super) enum Kind {
     End,
 }
 
-/// A token and its place.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
-    pub(super) span: Span,
-}
-
 /// Where the tokenizer stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -52,7 +45,7 @@ pub(super) enum Mode {
 }
 
 /// All tokens of `text`, with an end token after the last.
-pub(super) fn tokens(text: &str, mode: Mode) -> Result<Vec<Token>, GrammarError> {
+pub(super) fn tokens(text: &str, mode: Mode) -> Result<Vec<Token<Kind>>, GrammarError> {
     let mut tokens = Vec::new();
     let mut modes = vec![mode];
     let mut at = 0;

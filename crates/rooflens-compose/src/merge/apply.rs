@@ -22,7 +22,10 @@ pub(crate) fn apply_overrides(
         let wrong = |fault: Fault| ComposeError::at(fault, &origin);
         let input = || change.text.clone();
         if change.package.is_some() {
-            let error = wrong(Fault::NoGroup { input: input(), group: change.key.clone() });
+            let error = wrong(Fault::Other(format!(
+                "'{}' looks like the choice of a config group, but there is no group '{}'",
+                change.text, change.key
+            )));
             return Err(error.suggest(&change.key, groups.iter().map(String::as_str)));
         }
         let Some(node) = change.node() else { continue };
@@ -105,7 +108,6 @@ fn check_not_none(merger: &Merger<'_>, root: &Node, path: &[Key], value: &Node) 
     Ok(())
 }
 
-/// Puts a value in its place in a mapping.
 fn assign(merger: &Merger<'_>, root: &mut Node, path: &[Key], value: Node) -> Result<(), ComposeError> {
     if at(root, path).is_none() && merger.admission == Admission::Closed {
         return Err(no_key(path, &value, at(root, &path[..path.len() - 1])));
@@ -135,7 +137,7 @@ fn update_below_list(
     let shown = crate::schema::path_text(path);
     let Some((first, rest)) = keys.split_first() else { return Ok(()) };
     let no_item = || {
-        let fault = Fault::NoItem { key: shown.clone(), index: first.clone() };
+        let fault = Fault::Other(format!("'{shown}': the list has no item '{first}'"));
         ComposeError::at(fault, &value.origin)
     };
     let Some(Node { value: Value::List(items), .. }) = at_mut(root, path) else { return Ok(()) };
@@ -169,7 +171,7 @@ fn set_inside(
     }
     match &mut node.value {
         Value::List(items) => {
-            let fault = Fault::NoItem { key: keys.join("."), index: first.clone() };
+            let fault = Fault::Other(format!("'{}': the list has no item '{first}'", keys.join(".")));
             let index = python_int(first).flatten();
             let item = index.and_then(|index| items.get_mut(index));
             let item = item.ok_or_else(|| ComposeError::at(fault, &value.origin))?;
@@ -207,16 +209,16 @@ fn merge_inside(map: &mut Map, new: &Map, admission: Admission) -> Result<(), Co
 fn delete(merger: &Merger<'_>, root: &mut Node, key: &str, expected: &Node) -> Result<(), ComposeError> {
     let evaluator = Evaluator::new(root, None, merger.settings);
     let Some(actual) = evaluator.value_at(key)? else {
-        return Err(ComposeError::new(Fault::NothingToDelete { key: key.to_owned() }));
+        return Err(Fault::Other(format!("there is no '{key}' to delete")).into());
     };
     if expected.value != Value::Null && !python_equal(&expected.value, &actual) {
-        return Err(ComposeError::new(Fault::OtherValue {
-            key: key.to_owned(),
-            actual: python_str(&actual),
-            expected: python_str(&expected.value),
-        }));
+        let (actual, expected) = (python_str(&actual), python_str(&expected.value));
+        return Err(
+            Fault::Other(format!("'{key}' is {actual} and not {expected}, so it is not deleted")).into()
+        );
     }
-    let undeletable = |reason| ComposeError::new(Fault::Undeletable { key: key.to_owned(), reason });
+    let undeletable =
+        |reason: &str| ComposeError::new(Fault::Other(format!("'{key}' cannot be deleted: {reason}")));
     let (above, last) = key.rsplit_once('.').unwrap_or(("", key));
     // The way may lead through an interpolation: then what it refers to loses the key.
     let Some(Found::At(address)) = evaluator.look_up(above)? else {
@@ -243,7 +245,6 @@ fn delete(merger: &Merger<'_>, root: &mut Node, key: &str, expected: &Node) -> R
     }
 }
 
-/// Whether two values are equal to Python.
 fn python_equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::List(left), Value::List(right)) => {

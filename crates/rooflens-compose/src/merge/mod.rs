@@ -24,7 +24,6 @@ pub(crate) enum Admission {
     Closed,
 }
 
-/// A merge in progress.
 pub(crate) struct Merger<'a> {
     pub(crate) settings: &'a EvaluationSettings,
     pub(crate) schema: Schema,
@@ -216,7 +215,6 @@ fn set(root: &mut Node, path: &[Key], node: Node) {
     }
 }
 
-/// A config mounted at a package.
 pub(crate) fn mounted(config: &Node, package: &str) -> Result<Node, ComposeError> {
     let mut node = config.clone();
     if package.is_empty() {
@@ -238,8 +236,9 @@ fn check_depth(level: usize, node: &Node, path: &[Key]) -> Result<(), ComposeErr
     if level + node.depth() <= MAX_DEPTH {
         return Ok(());
     }
-    let key = path_text(path).chars().take(80).collect();
-    Err(ComposeError::at(Fault::TooDeep { key, limit: MAX_DEPTH }, &node.origin))
+    let key: String = path_text(path).chars().take(80).collect();
+    let fault = Fault::Other(format!("'{key}': the config is nested deeper than {MAX_DEPTH} levels"));
+    Err(ComposeError::at(fault, &node.origin))
 }
 
 fn kinds_clash(path: &[Key], existing: &Node, incoming: &Node) -> ComposeError {

@@ -38,7 +38,6 @@ impl Sharing {
         Self { repeated: repeated.collect(), ..Self::default() }
     }
 
-    /// Begins to merge a config.
     pub(super) fn begin(&mut self, path: &str, package: &str) {
         self.current = self.repeated.get(path).copied().filter(|_| package.is_empty());
     }

@@ -8,13 +8,6 @@
 //! assert_eq!(texts, ["3306", "'3307'"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
-//! # Where this module differs from Hydra
-//! - Of the functions there are `choice`, `range` and `glob`, each only as the whole value. The casts, `sort`,
-//!   `shuffle`, `tag` and `interval` are errors.
-//! - Ranges of floating-point numbers count in decimals, as Hydra 1.4 does: `range(0.1,0.5,0.1)` has `0.3` in it, and
-//!   not `0.30000000000000004`. Whole numbers of a range have 64 bits.
-//! - Values nested deeper than 200 levels are an error; Python's stack ends between 246 and 493.
 
 mod element;
 mod parser;

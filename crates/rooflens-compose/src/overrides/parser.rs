@@ -6,7 +6,7 @@ use super::OverrideValue;
 use super::element::Element;
 use super::sweep::{Sweep, call};
 use crate::grammar::{
-    DEPTH_LIMIT, GrammarError, Lexeme, Span, float_value, int_value, lexeme, space_end, unescaped,
+    GrammarError, Lexeme, Span, Token, Tokens, float_value, int_value, lexeme, space_end, unescaped,
 };
 
 /// What a token is. Spaces beside punctuation belong to it.
@@ -29,15 +29,11 @@ enum Kind {
     End,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Token {
-    kind: Kind,
-    span: Span,
-}
+type Parser<'a> = Tokens<'a, Kind>;
 
 /// The whole value that begins at `at`: empty text, a call, or elements with commas between them.
 pub(super) fn value(text: &str, at: usize) -> Result<OverrideValue, GrammarError> {
-    let mut parser = Parser { text, tokens: tokens(text, at)?, next: 0, depth: 0 };
+    let mut parser = Parser::new(text, tokens(text, at)?);
     if parser.take(Kind::End) {
         return Ok(OverrideValue::Element(Element::Str(String::new())));
     }
@@ -55,52 +51,9 @@ pub(super) fn value(text: &str, at: usize) -> Result<OverrideValue, GrammarError
     })
 }
 
-struct Parser<'a> {
-    text: &'a str,
-    tokens: Vec<Token>,
-    next: usize,
-    depth: usize,
-}
-
-impl<'a> Parser<'a> {
-    fn peek(&self) -> Token {
-        let end = Span::new(self.text.len(), self.text.len());
-        self.tokens.get(self.next).copied().unwrap_or(Token { kind: Kind::End, span: end })
-    }
-
+impl Parser<'_> {
     fn follower(&self) -> Kind {
         self.tokens.get(self.next + 1).map_or(Kind::End, |token| token.kind)
-    }
-
-    fn take(&mut self, kind: Kind) -> bool {
-        let found = self.peek().kind == kind;
-        self.next += usize::from(found);
-        found
-    }
-
-    fn expect(&mut self, kind: Kind, expected: &'static str) -> Result<(), GrammarError> {
-        if self.take(kind) { Ok(()) } else { Err(self.unexpected(expected)) }
-    }
-
-    fn unexpected(&self, expected: &'static str) -> GrammarError {
-        let mut error = GrammarError::unexpected(self.text, self.peek().span, expected);
-        if self.peek().kind == Kind::Equal {
-            error.message.push_str("; escape it (\\=) or put the value in quotes: key='…'");
-        }
-        error
-    }
-
-    fn nested<T>(
-        &mut self,
-        inner: impl FnOnce(&mut Self) -> Result<T, GrammarError>,
-    ) -> Result<T, GrammarError> {
-        if self.depth == DEPTH_LIMIT {
-            return Err(GrammarError::too_deep(self.text, self.peek().span));
-        }
-        self.depth += 1;
-        let result = inner(self);
-        self.depth -= 1;
-        result
     }
 
     fn element(&mut self) -> Result<Element, GrammarError> {
@@ -197,7 +150,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn plain(&self, word: Token) -> String {
+    fn plain(&self, word: Token<Kind>) -> String {
         let raw = word.span.of(self.text);
         match word.kind {
             Kind::Word(Lexeme::Escapes) => unescaped(raw),
@@ -205,7 +158,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn typed(&self, word: Token) -> Element {
+    fn typed(&self, word: Token<Kind>) -> Element {
         let raw = word.span.of(self.text);
         match word.kind {
             Kind::Word(Lexeme::Null) => Element::Null,
@@ -221,7 +174,7 @@ impl<'a> Parser<'a> {
 }
 
 /// All tokens of `text` from `at` on, with an end token after the last.
-fn tokens(text: &str, mut at: usize) -> Result<Vec<Token>, GrammarError> {
+fn tokens(text: &str, mut at: usize) -> Result<Vec<Token<Kind>>, GrammarError> {
     let bytes = text.as_bytes();
     // Behind the last closing brace nothing is an interpolation: without this, many `${` would
     // each look for one to the end.

@@ -4,20 +4,16 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::budget::Budget;
-use super::registry::EvaluationSettings;
+use super::resolvers::EvaluationSettings;
 use super::select::Found;
 use super::{Address, PathSegment, Root, split_made, walk, walk_mut};
 use super::{ResolveError, ResolveFault};
-use crate::hydra_tree::Kind;
-use crate::schema;
-use crate::value::{Key, Map, Node, Value, python_repr};
-use crate::warning::ComposeWarning;
+use crate::compose::ComposeWarning;
+use crate::value::{Key, Map, Node, Value};
 
 /// The values whose interpolations are being followed, to notice a cycle.
 pub(crate) type Trail = Vec<Address>;
 
-/// The config that is asked.
 enum Asked<'a> {
     /// As it is.
     Given(&'a Node),
@@ -156,31 +152,7 @@ impl<'a> Evaluator<'a> {
         let (Some(text), Some(parent)) = (text, node.parent()) else {
             return Ok(Found::At(node.clone()));
         };
-        let found = self.text(&text, &Asking { node, parent: &parent }, trail)?;
-        self.fitted(node, found)
-    }
-
-    /// What an interpolation came to, made to fit its field where it stands in the `hydra` node.
-    fn fitted(&self, node: &Address, found: Found) -> Result<Found, ResolveFault> {
-        let kind = schema::kind_at(&node.steps);
-        if matches!(kind, Kind::Any | Kind::TextList) {
-            // Of a list, OmegaConf looks at the elements alone.
-            return Ok(found);
-        }
-        let is_container = match &found {
-            Found::At(target) => self.with(target, |it| it.is_some_and(Node::is_container)),
-            Found::Raw(_) => false,
-        };
-        let value = self.value_of(&found);
-        if is_container {
-            // Lists and mappings are not looked into: OmegaConf does not either.
-            return schema::admits_container(kind).map(|()| found);
-        }
-        match schema::convert(kind, &value) {
-            Ok(None) => Ok(found),
-            Ok(Some(converted)) => Ok(Found::Raw(converted)),
-            Err(expected) => Err(ResolveFault::FieldKind { found: python_repr(&value), expected }),
-        }
+        self.text(&text, &Asking { node, parent: &parent }, trail)
     }
 
     /// The value found, as it is written: interpolations inside it are not followed.
@@ -192,4 +164,80 @@ impl<'a> Evaluator<'a> {
             }
         }
     }
+}
+
+/// How deep interpolations may refer to interpolations. Python's own limit is reached earlier.
+const MAX_DEPTH: usize = 100;
+/// How many levels of lists and mappings may be below each other, interpolations followed.
+const MAX_NESTING: usize = crate::value::MAX_DEPTH;
+/// How many interpolations may be followed: a chain of doublings ends here and not with memory.
+const MAX_EVALUATIONS: usize = 1_000_000;
+const MAX_VALUES: usize = 1_000_000;
+const MAX_BYTES: usize = 64 << 20;
+
+/// Counts the work.
+#[derive(Default)]
+pub(super) struct Budget {
+    depth: Cell<usize>,
+    nesting: Cell<usize>,
+    evaluations: Cell<usize>,
+    values: Cell<usize>,
+    bytes: Cell<usize>,
+}
+
+/// A level of nesting, until it is dropped.
+pub(super) struct Level<'a>(&'a Cell<usize>);
+
+impl Drop for Level<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
+impl Budget {
+    /// Enters one interpolation more.
+    pub(super) fn enter(&self) -> Result<Level<'_>, ResolveFault> {
+        spend(&self.evaluations, 1, MAX_EVALUATIONS, "interpolations")?;
+        if self.depth.get() >= MAX_DEPTH {
+            return Err(ResolveFault::TooDeep { limit: MAX_DEPTH });
+        }
+        self.depth.set(self.depth.get() + 1);
+        Ok(Level(&self.depth))
+    }
+
+    /// Enters one list or mapping more, by way of interpolations too.
+    pub(super) fn descend(&self) -> Result<Level<'_>, ResolveFault> {
+        if self.nesting.get() >= MAX_NESTING {
+            return Err(ResolveFault::TooMuch { limit: MAX_NESTING, what: "levels" });
+        }
+        self.nesting.set(self.nesting.get() + 1);
+        Ok(Level(&self.nesting))
+    }
+
+    /// Makes a value so deep.
+    pub(super) fn nested(levels: usize) -> Result<(), ResolveFault> {
+        if levels > MAX_NESTING {
+            return Err(ResolveFault::TooMuch { limit: MAX_NESTING, what: "levels" });
+        }
+        Ok(())
+    }
+
+    /// Makes so many more values.
+    pub(super) fn values(&self, count: usize) -> Result<(), ResolveFault> {
+        spend(&self.values, count, MAX_VALUES, "values")
+    }
+
+    /// Makes so much more text.
+    pub(super) fn text(&self, bytes: usize) -> Result<(), ResolveFault> {
+        spend(&self.bytes, bytes, MAX_BYTES, "bytes of text")
+    }
+}
+
+fn spend(spent: &Cell<usize>, amount: usize, limit: usize, what: &'static str) -> Result<(), ResolveFault> {
+    let total = spent.get().saturating_add(amount);
+    if total > limit {
+        return Err(ResolveFault::TooMuch { limit, what });
+    }
+    spent.set(total);
+    Ok(())
 }

@@ -2,8 +2,8 @@
 
 use super::Address;
 use super::ResolveFault;
-use super::built_in::{self, Call};
 use super::evaluator::{Asking, Evaluator, Trail};
+use super::resolvers::{self, Call};
 use super::select::Found;
 use crate::interpolation::{
     Interpolation, InterpolationElement, NodeReference, ResolverCall, TextPart, parse,
@@ -127,7 +127,7 @@ impl Evaluator<'_> {
                 value => Found::Raw(value),
             });
         }
-        let Some((_, resolver)) = built_in::ALL.iter().find(|(known, _)| *known == name) else {
+        let Some((_, resolver)) = resolvers::ALL.iter().find(|(known, _)| *known == name) else {
             let known = self.settings.resolvers.names();
             let suggestion = nearest(&name, known).map(str::to_owned);
             return Err(ResolveFault::NoResolver { name, suggestion });

@@ -4,18 +4,15 @@
 //! interpolations on the way, calls resolvers, and keeps count of its work, so that a config can neither loop nor grow
 //! without end.
 
-mod budget;
-mod built_in;
 mod evaluator;
 mod expression;
-mod registry;
+mod resolvers;
 mod select;
-mod whole;
 
 use crate::grammar::GrammarError;
 use crate::value::{Key, Node, Value, python_str};
 
-pub use registry::{EvaluationSettings, Resolver, Resolvers};
+pub use resolvers::{EvaluationSettings, Resolver, Resolvers};
 
 pub(crate) use evaluator::Evaluator;
 pub(crate) use select::{Found, python_int};
@@ -64,8 +61,6 @@ pub enum ResolveFault {
     Resolver { name: String, message: String },
     #[error("the interpolation resolves to {found}, which is not a config; oc.create converts it")]
     RawContainer { found: &'static str },
-    #[error("the interpolation resolves to {found}, but the value must be {expected}")]
-    FieldKind { found: String, expected: &'static str },
     #[error("it is part of the hydra node and cannot be resolved from elsewhere; refer to the value and not to the mapping around it")]
     ReadOnly,
     #[error("interpolations nested deeper than {limit} levels")]
@@ -81,7 +76,6 @@ fn meant(suggestion: Option<&str>) -> String {
 /// Which config an address is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Root {
-    /// The config that is asked.
     Asked,
     /// The whole config, with its `hydra` node, for `${hydra:…}`.
     Whole,
@@ -110,7 +104,6 @@ impl Address {
         Self { root, steps: Vec::new() }
     }
 
-    /// The address of a value below it.
     pub(crate) fn below(&self, step: PathSegment) -> Self {
         let mut steps = Vec::with_capacity(self.steps.len() + 1);
         steps.extend_from_slice(&self.steps);
@@ -118,13 +111,11 @@ impl Address {
         Self { root: self.root, steps }
     }
 
-    /// The address of the container it is in.
     pub(crate) fn parent(&self) -> Option<Self> {
         let (_, above) = self.steps.split_last()?;
         Some(Self { root: self.root, steps: above.to_vec() })
     }
 
-    /// Whether it is `other`, or contains it.
     pub(crate) fn contains(&self, other: &Self) -> bool {
         self.root == other.root && other.steps.starts_with(&self.steps)
     }

@@ -1,17 +1,15 @@
 //! Where configs come from: an ordered search path of folders, and Hydra's own configs around them.
 
-mod loaded;
 mod repository;
 mod source;
-mod texts;
 
 use std::fmt;
 
 pub use source::{ConfigSource, GroupContent};
 
-pub(crate) use loaded::Loaded;
-pub(crate) use repository::{Repository, check_interpolations};
-pub(crate) use texts::Texts;
+use crate::hydra_tree;
+
+pub(crate) use repository::{Repository, Texts, check_interpolations};
 
 /// A place to look for configs, and who named it.
 #[derive(Debug, Clone)]
@@ -42,9 +40,9 @@ impl SearchPath {
         let entry = |provider: &str, source| SearchEntry { provider: provider.to_owned(), source };
         Self {
             entries: vec![
-                entry("hydra", ConfigSource::HydraFiles),
+                entry("hydra", ConfigSource::BuiltIn(&hydra_tree::FILES)),
                 entry("main", main),
-                entry("schema", ConfigSource::HydraClasses),
+                entry("schema", ConfigSource::BuiltIn(&hydra_tree::CLASSES)),
             ],
         }
     }

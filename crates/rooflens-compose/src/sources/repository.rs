@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{ConfigSource, GroupContent, Loaded, SearchEntry, SearchPath, Texts};
-use crate::defaults::read_items;
+use super::{ConfigSource, GroupContent, SearchEntry, SearchPath};
+use crate::defaults::{Item, read_items};
 use crate::error::{ComposeError, Fault};
 use crate::interpolation::{is_interpolation, parse};
 use crate::resolve::{EvaluationSettings, Evaluator};
-use crate::value::{Key, Map, Node, Origin, Value};
+use crate::value::{Key, Map, Node, Origin, Value, ValueSource};
 use crate::yaml;
 
 /// The configs of a search path, each read once.
@@ -49,7 +49,6 @@ impl<'a> Repository<'a> {
         self.path.borrow().list(group, listing)
     }
 
-    /// The places searched, for messages.
     pub(crate) fn searched(&self) -> Vec<String> {
         self.path.borrow().entries().iter().map(ToString::to_string).collect()
     }
@@ -68,26 +67,18 @@ impl<'a> Repository<'a> {
         Ok(loaded)
     }
 
-    /// The config Hydra makes from a class under this path, if it does.
-    pub(crate) fn load_class(&self, path: &str) -> Result<Option<Loaded>, ComposeError> {
-        if !ConfigSource::HydraClasses.is_config(path) {
-            return Ok(None);
-        }
-        let entry = SearchEntry { provider: "schema".to_owned(), source: ConfigSource::HydraClasses };
-        self.read(path, &entry).map(Some)
-    }
-
     fn read(&self, path: &str, entry: &SearchEntry) -> Result<Loaded, ComposeError> {
         let (file, text) = entry.source.read(path).map_err(|(file, error)| {
-            ComposeError::new(Fault::Unreadable { file, message: error.to_string() })
+            ComposeError::new(Fault::Other(format!("'{file}' cannot be read: {error}")))
         })?;
-        let built_in = matches!(entry.source, ConfigSource::HydraFiles | ConfigSource::HydraClasses);
+        let built_in = matches!(entry.source, ConfigSource::BuiltIn(_));
         let name: Arc<str> = Arc::from(file.as_str());
         if !built_in {
             self.texts.borrow_mut().keep(&name, &text);
         }
-        let header = yaml::header(&text)
-            .map_err(|line| ComposeError::new(Fault::Header { file: file.clone(), line }))?;
+        let header = yaml::header(&text).map_err(|line| {
+            Fault::Other(format!("'{file}': a header is a key and a value, but this is '{line}'"))
+        })?;
         let mut config = yaml::load(&text, name)?;
         if config.value == Value::Null {
             config.value = Value::Map(Map::new());
@@ -102,7 +93,7 @@ impl<'a> Repository<'a> {
             header,
             defaults: read_items(path, defaults.as_ref())?,
             config,
-            from_classes: matches!(entry.source, ConfigSource::HydraClasses),
+            from_classes: matches!(entry.source, ConfigSource::BuiltIn(shipped) if shipped.scheme == "structured"),
         })
     }
 
@@ -130,12 +121,12 @@ impl<'a> Repository<'a> {
             Some(node) if matches!(node.value, Value::List(_)) => Ok(Some(node)),
             Some(node) => {
                 let found = node.value.kind();
-                Err(ComposeError::at(Fault::DefaultsKind { config: path.to_owned(), found }, &node.origin))
+                let message = format!("in '{path}': the defaults list must be a list, but is {found}");
+                Err(ComposeError::at(Fault::Other(message), &node.origin))
             }
         }
     }
 
-    /// The texts of the files that were read.
     pub(crate) fn texts(&self) -> Texts {
         self.texts.borrow().clone()
     }
@@ -161,5 +152,55 @@ pub(crate) fn check_interpolations(node: &Node) -> Result<(), ComposeError> {
         Value::List(items) => items.iter().try_for_each(check_interpolations),
         Value::Map(map) => map.values().try_for_each(check_interpolations),
         _ => Ok(()),
+    }
+}
+
+/// A config as its file has it.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// The package its header names, as written.
+    pub(crate) header: Option<String>,
+    /// Its values, without the defaults list.
+    pub(crate) config: Node,
+    pub(crate) defaults: Vec<Item>,
+    /// Whether Hydra's classes are where it was found.
+    pub(crate) from_classes: bool,
+}
+
+impl Loaded {
+    /// Whether it has a value that is not left open with `???`.
+    pub(crate) fn has_content(&self) -> bool {
+        match &self.config.value {
+            Value::Map(map) => map.values().any(|node| !node.is_missing()),
+            _ => false,
+        }
+    }
+}
+
+const EXCERPT_CHARS: usize = 160;
+
+/// The texts of the files that were read, by their names.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Texts {
+    by_name: HashMap<Arc<str>, Arc<str>>,
+}
+
+impl Texts {
+    fn keep(&mut self, name: &Arc<str>, text: &str) {
+        self.by_name.insert(Arc::clone(name), Arc::from(text));
+    }
+
+    /// Fills in the line an error stands in.
+    pub(crate) fn show_place(&self, mut error: ComposeError) -> ComposeError {
+        if let Some(place) = &mut error.place
+            && let ValueSource::File(file) = &place.origin.source
+            && place.excerpt.is_empty()
+            && let Some(index) = usize::try_from(place.origin.line).ok().and_then(|line| line.checked_sub(1))
+            && let Some(text) = self.by_name.get(file)
+        {
+            let line = text.lines().nth(index).unwrap_or("");
+            place.excerpt = line.chars().take(EXCERPT_CHARS).collect();
+        }
+        error
     }
 }

@@ -31,10 +31,8 @@ pub enum ConfigSource {
     },
     /// Texts by path (`db/mysql.yaml`), for tests and for configs a program carries in itself.
     Memory(Arc<BTreeMap<String, String>>),
-    /// The files Hydra ships.
-    HydraFiles,
-    /// The configs Hydra makes from its classes.
-    HydraClasses,
+    /// Hydra's own configs.
+    BuiltIn(&'static hydra_tree::Shipped),
 }
 
 impl fmt::Display for ConfigSource {
@@ -62,8 +60,7 @@ impl ConfigSource {
         match self {
             ConfigSource::Folder { .. } => "file",
             ConfigSource::Memory(_) => "memory",
-            ConfigSource::HydraFiles => "pkg",
-            ConfigSource::HydraClasses => "structured",
+            ConfigSource::BuiltIn(shipped) => shipped.scheme,
         }
     }
 
@@ -72,8 +69,8 @@ impl ConfigSource {
     pub fn path(&self) -> Cow<'_, str> {
         match self {
             ConfigSource::Folder { named, .. } => named.to_string_lossy(),
-            ConfigSource::Memory(_) | ConfigSource::HydraClasses => Cow::Borrowed(""),
-            ConfigSource::HydraFiles => Cow::Borrowed("hydra.conf"),
+            ConfigSource::Memory(_) => Cow::Borrowed(""),
+            ConfigSource::BuiltIn(shipped) => Cow::Borrowed(shipped.path),
         }
     }
 
@@ -89,8 +86,7 @@ impl ConfigSource {
         match self {
             ConfigSource::Folder { folder, .. } => folder.join(group).is_dir(),
             ConfigSource::Memory(files) => holds_group(files.keys().map(String::as_str), group),
-            ConfigSource::HydraFiles => holds_group(names(hydra_tree::FILES), group),
-            ConfigSource::HydraClasses => holds_group(names(hydra_tree::CLASSES), group),
+            ConfigSource::BuiltIn(shipped) => holds_group(shipped.names(), group),
         }
     }
 
@@ -101,8 +97,7 @@ impl ConfigSource {
         match self {
             ConfigSource::Folder { folder, .. } => folder.join(&*file).is_file(),
             ConfigSource::Memory(files) => files.contains_key(&*normalised(&file)),
-            ConfigSource::HydraFiles => find(hydra_tree::FILES, &file).is_some(),
-            ConfigSource::HydraClasses => find(hydra_tree::CLASSES, &file).is_some(),
+            ConfigSource::BuiltIn(shipped) => shipped.find(&normalised(&file)).is_some(),
         }
     }
 
@@ -132,8 +127,7 @@ impl ConfigSource {
                 .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
                 .collect(),
             ConfigSource::Memory(files) => children(files.keys().map(String::as_str), group),
-            ConfigSource::HydraFiles => children(names(hydra_tree::FILES), group),
-            ConfigSource::HydraClasses => children(names(hydra_tree::CLASSES), group),
+            ConfigSource::BuiltIn(shipped) => children(shipped.names(), group),
         }
     }
 
@@ -154,8 +148,10 @@ impl ConfigSource {
                 let text = files.get(&*file).cloned().unwrap_or_default();
                 Ok((file.into_owned(), Cow::Owned(text)))
             }
-            ConfigSource::HydraFiles => Ok(built_in(hydra_tree::FILES, &file)),
-            ConfigSource::HydraClasses => Ok(built_in(hydra_tree::CLASSES, &file)),
+            ConfigSource::BuiltIn(shipped) => {
+                let text = shipped.find(&normalised(&file)).unwrap_or("");
+                Ok((file.into_owned(), Cow::Borrowed(text)))
+            }
         }
     }
 
@@ -167,28 +163,15 @@ impl ConfigSource {
                 let path = path.strip_prefix("file://").unwrap_or(path);
                 Ok(ConfigSource::Folder { folder: working_folder.join(path), named: path.into() })
             }
-            Some(("pkg", "hydra.conf")) => Ok(ConfigSource::HydraFiles),
+            Some(("pkg", "hydra.conf")) => Ok(ConfigSource::BuiltIn(&hydra_tree::FILES)),
             Some((scheme, _)) => Err(scheme.to_owned()),
         }
     }
 }
 
-fn built_in(files: &'static [(&str, &str)], file: &str) -> (String, Cow<'static, str>) {
-    (file.to_owned(), Cow::Borrowed(find(files, file).unwrap_or("")))
-}
-
 /// The file of a config: only `.yaml` counts as an extension, since names may have dots.
 pub(super) fn file_name(path: &str) -> Cow<'_, str> {
     if path.ends_with(".yaml") { Cow::Borrowed(path) } else { Cow::Owned(format!("{path}.yaml")) }
-}
-
-fn names(files: &'static [(&str, &str)]) -> impl Iterator<Item = &'static str> {
-    files.iter().map(|(path, _)| *path)
-}
-
-fn find(files: &'static [(&str, &str)], file: &str) -> Option<&'static str> {
-    let file = normalised(file);
-    files.iter().find(|(path, _)| *path == file).map(|(_, text)| *text)
 }
 
 fn holds_group<'a>(mut files: impl Iterator<Item = &'a str>, group: &str) -> bool {

@@ -97,7 +97,6 @@ fn write_key(key: &Value, sink: &mut Sink) {
     }
 }
 
-/// A scalar that is to be written.
 struct Scalar {
     text: Vec<char>,
     /// The tag it would have: it counts in the length of a key.
@@ -287,7 +286,6 @@ impl Sink {
         self.indent = level.0;
     }
 
-    /// Ends the document.
     fn finish(mut self) -> String {
         self.indent();
         self.out

@@ -42,7 +42,6 @@ pub(super) fn document(text: &str, file: &Arc<str>) -> Result<Node, YamlError> {
     Ok(loader.root.unwrap_or(Node::at(Value::Null, origin(file, 1, 1))))
 }
 
-/// Characters that YAML does not allow.
 fn is_unprintable(char: char) -> bool {
     !matches!(char, '\t' | '\n' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
 }
@@ -84,7 +83,6 @@ fn refused(error: &ScanError, file: &Arc<str>, text: &str) -> YamlError {
     refused
 }
 
-/// A list or mapping that is still open.
 struct Open {
     node: Node,
     anchor: usize,

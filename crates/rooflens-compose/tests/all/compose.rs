@@ -2,7 +2,6 @@
 //! list, the same choices, an error where it errs.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use rooflens_compose::sources::{ConfigSource, SearchPath};
 use rooflens_compose::{ComposeRequest, ComposeWarning, Composer, Composition};
@@ -73,23 +72,4 @@ fn composes_as_hydra_does() {
     println!("{} of {} compositions as in Hydra", cases.len() - wrong.len(), cases.len());
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n\n"));
     assert_eq!(cases.len(), 110);
-}
-
-/// A folder on disk gives what the same files in memory give.
-#[test]
-#[ignore = "needs the corpus"]
-fn a_folder_composes_as_memory_does() {
-    let cases = cases();
-    let scratch = std::env::temp_dir().join(format!("rooflens-compose-{}", std::process::id()));
-    for (index, case) in cases.iter().enumerate() {
-        let folder = scratch.join(index.to_string());
-        for (path, text) in files(case) {
-            let file = folder.join(path);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, text).unwrap();
-        }
-        let composer = Composer::new(SearchPath::new(ConfigSource::folder(folder)));
-        assert_eq!(difference(case, &composer), None, "{}", case["name"]);
-    }
-    fs::remove_dir_all(scratch).unwrap();
 }

@@ -21,7 +21,7 @@ const TREE: &[(&str, &str)] = &[
 /// 2024-02-29 12:34:56.
 const NOON: i64 = 1_709_210_096;
 
-fn composer(files: &[(&str, &str)]) -> Composer {
+pub(crate) fn composer(files: &[(&str, &str)]) -> Composer {
     let source = ConfigSource::memory(files.iter().copied());
     Composer::new(SearchPath::new(source)).with_host(Host::fixed(LocalTime::from_unix(NOON, 0, 0)))
 }
@@ -133,7 +133,7 @@ fn a_sweep_has_every_combination_and_one_time() {
         job.value_at("hydra.sweep.dir").unwrap().unwrap().as_str(),
         Some("multirun/2024-02-29/12-34-56")
     );
-    assert_eq!(job.value_at("hydra.sweep.subdir").unwrap().unwrap().as_str(), Some("2"));
+    assert_eq!(job.value_at("hydra.sweep.subdir").unwrap().unwrap().value, Value::Int(Int::Small(2)));
 
     let batched = ComposeRequest::new("config", ["lr=1,2,3", "hydra.sweeper.max_batch_size=2"]);
     let sizes: Vec<usize> = composer.multirun(&batched).unwrap().batches.iter().map(Vec::len).collect();
