@@ -3,7 +3,7 @@
     python oracles/compose/yaml_diff.py VIEW_BINARY [--seed N] [--texts N] [--data N] [--no-real] [--show N]
 
 VIEW_BINARY is the built `examples/yaml_view`. Run with a Python that has hydra-core 1.3.8. The random documents are such
-as people write. PyYAML reads YAML 1.1 with liberties of its own and our parser 1.2: damaged and unusual texts differ.
+as people write. PyYAML reads YAML 1.1 with its own extensions and our parser 1.2: damaged and unusual texts differ.
 Compared: the values with their types, what is written of them, line and column of each node, and what is refused.
 """
 

@@ -1,4 +1,4 @@
-//! Resolves texts with interpolations, one JSON object a line, beside a few made-up values: the other half of
+//! Resolves texts with interpolations, one JSON object per line, with a few made-up values: the other half of
 //! `oracles/compose/interpolation_diff.py`.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "an example")]
 

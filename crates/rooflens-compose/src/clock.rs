@@ -72,7 +72,7 @@ pub struct Host {
 
 impl Host {
     /// The process's own environment and working folder, and the system's clock in UTC: the
-    /// standard library knows no time zones, so whoever needs local time hands in a clock.
+    /// standard library does not know time zones, so callers that need local time pass a clock.
     #[must_use]
     pub fn system() -> Self {
         Self {

@@ -268,7 +268,7 @@ pub struct JobFile {
 
 impl Composition {
     /// Gives a job its folder: `hydra.run.dir`, or within a sweep `hydra.sweep.dir` and
-    /// `hydra.sweep.subdir`. From then on `hydra.runtime.output_dir` says so.
+    /// `hydra.sweep.subdir`. Sets `hydra.runtime.output_dir` to it.
     ///
     /// # Errors
     /// Where the config names no folder.

@@ -51,6 +51,16 @@ impl Node {
         Self { value, origin: Origin::default() }
     }
 
+    /// Removes the place of this value and of every value in it.
+    pub(crate) fn forget_origins(&mut self) {
+        self.origin = Origin::default();
+        match &mut self.value {
+            Value::List(items) => items.iter_mut().for_each(Node::forget_origins),
+            Value::Map(map) => map.values_mut().for_each(Node::forget_origins),
+            _ => {}
+        }
+    }
+
     /// A value written somewhere.
     #[must_use]
     pub fn at(value: Value, origin: Origin) -> Self {

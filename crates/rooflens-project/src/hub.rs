@@ -96,7 +96,7 @@ pub(crate) struct Snapshot {
     pub(crate) commit: String,
 }
 
-/// Finds the snapshot of a branch, tag or commit below a repository's folder. An error says why there is none, and
+/// Finds the snapshot of a branch, tag or commit below a repository's folder. An error states the reason and
 /// which revisions exist.
 pub(crate) fn snapshot(repository: &Path, revision: &str) -> Result<Snapshot, NoSnapshot> {
     let snapshots = repository.join("snapshots");
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(find(&format!("a/b@{first}")), CachedModel::Folder(snapshot(&first)));
         assert_eq!(known(find("a/b@v2")), std::slice::from_ref(&first));
         fs::create_dir_all(snapshot(&second)).expect("a folder");
-        assert_eq!(known(find("a/b")).len(), 2, "nobody said which");
+        assert_eq!(known(find("a/b")).len(), 2, "the revision is not given");
         fs::create_dir_all(folder.join("refs")).expect("a folder");
         fs::write(folder.join("refs/main"), &second).expect("a file");
         fs::write(folder.join("refs/v2"), format!("{first}\n")).expect("a file");

@@ -376,7 +376,7 @@ mod tests {
         );
     }
 
-    fn told(text: &str) -> Option<Vec<String>> {
+    fn translated(text: &str) -> Option<Vec<String>> {
         translate(text, |_, option| option == "long-decode", |_| false).unwrap().map(|it| it.overrides)
     }
 
@@ -393,11 +393,11 @@ mod tests {
             ("~dataset.subset_filelist", "~dataset.filelist"),
             ("profiling/torch@pipeline.torch_profiler=detailed", "pipeline/torch_profiler=detailed"),
         ] {
-            assert_eq!(told(old), Some(vec![new.to_owned()]), "{old}");
+            assert_eq!(translated(old), Some(vec![new.to_owned()]), "{old}");
         }
-        assert_eq!(told("runtime.impl=vanilla"), Some(Vec::new()));
+        assert_eq!(translated("runtime.impl=vanilla"), Some(Vec::new()));
         for today in ["hardware.device=cpu", "experiment=long-decode", "experiment=null", "a=[", "x=1"] {
-            assert_eq!(told(today), None, "{today}");
+            assert_eq!(translated(today), None, "{today}");
         }
         let several = translate("profiling.nvml.interval_s=0.1,0.2", |_, _| false, |_| false);
         assert!(several.unwrap_err().contains("sampler.interval_ms"));

@@ -38,10 +38,10 @@ pub(crate) fn from_yaml<T: DeserializeOwned>(text: &str, file: &str) -> Result<T
             found = map.get(&Key::from(*wanted)).unwrap_or(found);
         }
         let within = if within.is_empty() { file.to_owned() } else { within };
-        let told = ProjectError::usage(format!("{within}: {message}")).at(&found.origin, text);
+        let error = ProjectError::usage(format!("{within}: {message}")).at(&found.origin, text);
         match (message.starts_with("unknown"), names.split_first()) {
-            (true, Some((wanted, known))) => told.suggest(wanted, known.iter().copied()),
-            _ => told,
+            (true, Some((wanted, known))) => error.suggest(wanted, known.iter().copied()),
+            _ => error,
         }
     })
 }

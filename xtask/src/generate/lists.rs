@@ -29,7 +29,7 @@ pub fn analyses() -> Result<String> {
 
 /// The classes of kernels in the catalog.
 pub fn kernel_classes() -> Result<String> {
-    let mut page = "# Kernel classes\n\nWhat a device activity does, told by its name. The rules are the files of \
+    let mut page = "# Kernel classes\n\nWhat a device activity does, as its name shows. The rules are the files of \
                     `catalog/kernels/`; the first that matches wins. A fused kernel has the class of its most costly \
                     part.\n\n| class | meaning |\n| --- | --- |\n"
         .to_owned();

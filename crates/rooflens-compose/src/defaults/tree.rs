@@ -285,7 +285,7 @@ impl<'a> Builder<'a> {
             .suggest(item.name().unwrap_or(""), options.iter().map(String::as_str))
     }
 
-    /// Expands the items that had to wait until all choices beside them were made.
+    /// Expands the items that depend on the choices of their siblings.
     fn expand_waiting(
         &mut self,
         children: &mut [DefaultsTree],

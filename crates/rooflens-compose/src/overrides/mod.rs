@@ -239,7 +239,7 @@ impl Override {
         }
     }
 
-    /// The value as Hydra writes it into the overrides of a job, `null` where there is none.
+    /// The value as Hydra writes it into the overrides of a job, `null` if the override has no value.
     #[must_use]
     pub fn job_text(&self) -> String {
         match &self.value {

@@ -9,7 +9,7 @@ use crate::grammar::{
     GrammarError, Lexeme, Span, Token, Tokens, float_value, int_value, lexeme, space_end, unescaped,
 };
 
-/// What a token is. Spaces beside punctuation belong to it.
+/// What a token is. Spaces around punctuation belong to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     ParenOpen,

@@ -11,7 +11,7 @@ use crate::clock::Host;
 use crate::clock::LocalTime;
 use crate::compose::ComposeWarning;
 use crate::interpolation::decode as read_element;
-use crate::value::{Key, Node, Origin, Value, python_str};
+use crate::value::{Key, Node, Value, python_str};
 use crate::yaml;
 
 /// Answers `${name:argument,…}`. The arguments are already resolved; an error is a message.
@@ -78,7 +78,7 @@ impl EvaluationSettings {
         Self { host, resolvers, time: Arc::default() }
     }
 
-    /// The same, with a clock that has not been looked at: for a run of its own.
+    /// The same resolvers for another run, which reads the clock again.
     #[must_use]
     pub fn renewed(&self) -> Self {
         Self { time: Arc::default(), ..self.clone() }
@@ -236,19 +236,10 @@ fn create(call: &Call<'_>) -> Result<Found, ResolveFault> {
         }
     };
     let mut node = Node::new(value);
-    written_here(&mut node);
+    // The text is written where the resolver was called, not in a separate file.
+    node.forget_origins();
     crate::sources::check_interpolations(&node).map_err(|error| call.wrong(error.to_string()))?;
     Ok(Found::At(call.evaluator.make(call.asking.parent, node)))
-}
-
-/// What a resolver made was written where the resolver was called, not in a file of its own.
-fn written_here(node: &mut Node) {
-    node.origin = Origin::default();
-    match &mut node.value {
-        Value::List(items) => items.iter_mut().for_each(written_here),
-        Value::Map(map) => map.values_mut().for_each(written_here),
-        _ => {}
-    }
 }
 
 /// `${oc.dict.keys:key}`: the keys of a mapping.

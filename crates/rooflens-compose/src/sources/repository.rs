@@ -10,7 +10,7 @@ use crate::defaults::{Item, read_items};
 use crate::error::{ComposeError, Fault};
 use crate::interpolation::{is_interpolation, parse};
 use crate::resolve::{EvaluationSettings, Evaluator};
-use crate::value::{Key, Map, Node, Origin, Value, ValueSource};
+use crate::value::{Key, Map, Node, Value, ValueSource};
 use crate::yaml;
 
 /// The configs of a search path, each read once.
@@ -84,7 +84,8 @@ impl<'a> Repository<'a> {
             config.value = Value::Map(Map::new());
         }
         if built_in {
-            forget_places(&mut config);
+            // The user cannot open a file with Hydra's own values.
+            config.forget_origins();
         } else {
             check_interpolations(&config)?;
         }
@@ -129,16 +130,6 @@ impl<'a> Repository<'a> {
 
     pub(crate) fn texts(&self) -> Texts {
         self.texts.borrow().clone()
-    }
-}
-
-/// Hydra's own values come from no file the user could look into.
-fn forget_places(node: &mut Node) {
-    node.origin = Origin::default();
-    match &mut node.value {
-        Value::List(items) => items.iter_mut().for_each(forget_places),
-        Value::Map(map) => map.values_mut().for_each(forget_places),
-        _ => {}
     }
 }
 

@@ -69,7 +69,7 @@ fn refused(error: &ScanError, file: &Arc<str>, text: &str) -> YamlError {
              line",
         ),
         ErrorKind::BlockSequenceEntryNotAllowed => {
-            Some("put the '- ' on a line of its own, or the value in quotes")
+            Some("put the '- ' on a separate line, or the value in quotes")
         }
         ErrorKind::UnknownQuotedScalarEscape => {
             Some("write '\\\\' for a backslash, or use single quotes, which have no escapes")

@@ -1,4 +1,4 @@
-//! Reading and writing YAML: input beside output as OmegaConf 2.3.1 prints it (`oracles/compose/yaml_diff.py` compares
+//! Reading and writing YAML: inputs and the output as OmegaConf 2.3.1 prints it (`oracles/compose/yaml_diff.py` compares
 //! many more), what is refused and where, and texts made to hurt.
 
 use rooflens_compose::value::{Node, Value, float_repr, python_str};
@@ -93,7 +93,7 @@ fn values_know_their_place() {
 fn refusals_say_where_and_what_to_do() {
     for (text, line, column, hint) in [
         ("a: b: c\n", 1, 5, "quote a string that contains ': ', and put a mapping on its own lines"),
-        ("a: - b\n", 1, 4, "put the '- ' on a line of its own, or the value in quotes"),
+        ("a: - b\n", 1, 4, "put the '- ' on a separate line, or the value in quotes"),
         ("a: @x\n", 1, 4, "put the value in quotes"),
         ("a: \"x\\q\"\n", 1, 4, "write '\\\\' for a backslash, or use single quotes, which have no escapes"),
         ("a:\n  b: 1\n c: 2\n", 3, 2, "all keys of a mapping must begin in the same column"),

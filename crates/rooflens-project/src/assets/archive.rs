@@ -1,6 +1,6 @@
-//! Unpacks archives that nobody has looked at.
+//! Unpacks archives that are not trusted.
 //!
-//! An archive is unpacked into a new folder beside the one it becomes, and renamed once all of it is there; after any
+//! An archive is unpacked into a new folder next to its final place, and renamed once all of it is there; after any
 //! failure, the new folder is removed. Files get the modes and times of new files. Symbolic links that stay inside are
 //! kept; hard links and devices are refused. Limits apply to bytes that are written, not to what headers claim.
 
@@ -155,7 +155,7 @@ pub fn extract(
     Read::by_ref(&mut file).take(512).read_to_end(&mut head).map_err(unreadable)?;
     file.rewind().map_err(unreadable)?;
 
-    let staging = Staging::beside(into)?;
+    let staging = Staging::next_to(into)?;
     let root = staging.folder();
     // The size of the whole archive counts, so that entries which share bytes gain nothing.
     let most_by_ratio = archive_bytes.saturating_mul(limits.max_ratio).max(RATIO_FLOOR_BYTES);
@@ -177,9 +177,7 @@ pub fn extract(
         let message = format!("the archive '{}' was not extracted: {entry}{problem}", archive.display());
         let error = ProjectError::data(message);
         match limit {
-            Some(key) => {
-                error.hint(format!("if the archive is trusted, raise {key} beside it in bootstrap.yaml"))
-            }
+            Some(key) => error.hint(format!("if the archive is trusted, raise its {key} in bootstrap.yaml")),
             None => error,
         }
     })?;
@@ -540,7 +538,7 @@ fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-/// A hidden name beside a path, used by this process alone.
+/// A hidden name next to a path, used by this process alone.
 pub(super) fn staging_name(path: &Path) -> OsString {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -562,8 +560,8 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// A new folder beside one that does not exist yet.
-    pub(super) fn beside(path: &Path) -> Result<Self> {
+    /// A new folder next to one that does not exist yet.
+    pub(super) fn next_to(path: &Path) -> Result<Self> {
         let folder = path.with_file_name(staging_name(path));
         fs::create_dir(&folder).map_err(|error| ProjectError::unwritable(path, error))?;
         Ok(Self { folder, is_done: false })

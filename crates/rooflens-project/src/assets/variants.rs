@@ -369,7 +369,7 @@ pub fn write_subset(project: &Project, subset: &Subset) -> Result<()> {
         return Ok(());
     }
     let place = project.inside(&subset.folder)?;
-    let staging = Staging::beside(&place)?;
+    let staging = Staging::next_to(&place)?;
     let list = lines(subset.files.iter().map(String::as_str));
     for (name, text) in [(FILE_LIST, list), (METADATA, subset.metadata.to_yaml())] {
         fs::write(staging.folder().join(name), text)
@@ -501,7 +501,7 @@ pub fn write_variant(
         write_metadata(&place, &metadata)?;
         return Ok(metadata);
     }
-    let staging = Staging::beside(&place)?;
+    let staging = Staging::next_to(&place)?;
     let output = staging.folder().join(DATA);
     fs::create_dir(&output).map_err(|error| ProjectError::unwritable(&output, error))?;
     let parent_list = plan.parent_list.as_ref().map(|list| project.root().join(list));

@@ -36,7 +36,7 @@ impl Drop for FolderLock {
     }
 }
 
-/// Writes a file beside its place and renames it: it is never half written, and a link in its place is replaced, not
+/// Writes a temporary file and renames it: the file is never half written, and a link in its place is replaced, not
 /// followed. The first name is always the same: the next process removes what an interrupted one left.
 pub(super) fn write_whole(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));

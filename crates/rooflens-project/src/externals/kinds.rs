@@ -64,7 +64,7 @@ pub enum LeftOutReason {
 pub(super) struct Contents {
     pub tree: String,
     pub files: Vec<String>,
-    /// Places of its own submodules.
+    /// Places of the source's submodules.
     pub submodules: Vec<String>,
     pub left_out: Vec<LeftOutFile>,
 }
@@ -171,8 +171,7 @@ pub(super) fn inspect(project: &Externals, source: &LockedSource) -> Result<Cont
         // Their links would be in the project's index without an address, and every `git submodule` command of the
         // project would fail.
         let nested = contents.submodules.join(", ");
-        let message =
-            format!("{} has submodules of its own ({nested}), which a subtree cannot hold", source.url);
+        let message = format!("{} has submodules ({nested}), which a subtree cannot hold", source.url);
         return Err(ProjectError::usage(message).hint("use --kind submodule or --kind sparse"));
     }
     Ok(contents)
@@ -715,7 +714,7 @@ impl<'a> Steps<'a> {
         self.git(folder, &["remote", "add", "--", "origin", &self.source.url])
     }
 
-    /// Always built beside its place and then put there: it is small, and an interruption leaves the old one whole.
+    /// Builds a new folder and then replaces the old one: it is small, and an interruption leaves the old one intact.
     fn sparse(&mut self) -> Result<()> {
         let (built, commit) = (self.source.staging(), self.source.commit.as_str());
         let patterns = licenses::sparse_patterns(&self.source.paths);

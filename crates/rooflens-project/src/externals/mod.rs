@@ -66,7 +66,7 @@ pub struct Added {
     pub left_out: Vec<LeftOutFile>,
     /// What was done with its folder.
     pub synced: Synced,
-    /// Files of the project that were written beside it, from its root.
+    /// Other files of the project that were written, relative to its root.
     pub files: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ pub struct SyncReport {
     pub succeeded: bool,
     /// The sources, by name.
     pub sources: Vec<Synced>,
-    /// Files of the project that were written beside them, from its root.
+    /// Other files of the project that were written, relative to its root.
     pub files: Vec<String>,
 }
 
@@ -209,7 +209,7 @@ pub struct StatusReport {
     pub in_sync: bool,
     /// The sources, by name.
     pub sources: Vec<SourceStatus>,
-    /// Folders beside them that the lock does not list.
+    /// Folders next to the sources that the lock does not list.
     pub unlisted: Vec<String>,
 }
 
@@ -657,7 +657,7 @@ fn refuse_loss(source: &LockedSource, observed: &Observed) -> Result<()> {
     }
     let mut edits = observed.edits.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
     if edits.is_empty() {
-        edits = "a commit of its own".to_owned();
+        edits = "a local commit".to_owned();
     }
     if let Some(more) = observed.edits.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         edits = format!("{edits} and {more} more");

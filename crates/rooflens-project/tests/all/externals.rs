@@ -235,7 +235,7 @@ fn local_edits_are_refused_and_force_discards_them() {
     world.add(SourceKind::Submodule);
     write(&world.place(), "src/kernel.cu", "mine\n");
     git(&world.place(), &["commit", "--quiet", "-a", "-m", "mine"]);
-    assert!(failure(world.sync()).message.contains("a commit of its own"));
+    assert!(failure(world.sync()).message.contains("a local commit"));
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn hostile_archives_are_refused() {
     refused(&zip_maker::zip(&entries), "not inside the archive");
     let zeros = vec![0u8; 20_000_000];
     let bomb = tar_maker::gz(&tar_maker::tar(&[("zeros", b'0', "", &zeros)]));
-    refused(&bomb, "raise max_ratio beside it in bootstrap.yaml");
+    refused(&bomb, "raise its max_ratio in bootstrap.yaml");
     refused(b"neither a zip nor a tar", "is neither a zip, a tar nor a tar.gz");
 }
 
