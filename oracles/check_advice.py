@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """Advice, tested by doing it: on real PyTorch, on this machine's processor.
 
-    VENV/bin/python check_advice.py --rooflens BIN [--only TEXT] [--keep DIR]
-
-VENV has torch and transformers (python/requirements-test.txt). Two tiny Llamas are run: a wide one, whose time
-is in its products, and the skeleton's own, whose time is in calling operators.
+Two tiny Llamas are run: a wide one, whose time is in its products, and the skeleton's own, whose time is in calling
+operators. Needs torch and transformers.
 
 * Planted: a sleep in the sampler, a copy in it, fp32 in place of bf16. Each must come out as the first advice, and
   in the first sentence of a comparison with a run without it.
@@ -14,18 +12,14 @@ is in its products, and the skeleton's own, whose time is in calling operators.
 The machine may be busy: each check may hold at any of three attempts.
 """
 
-import contextlib
 import csv
 import json
 import os
 import statistics
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from judged import Judge
-from rooflens_cli import arguments, existing
+from oracle import ONLY, main, must, said
 
 ATTEMPTS = 3
 # What two medians of a few dozen steps differ by on a shared machine, of runs that are the same.
@@ -55,7 +49,7 @@ class Project:
 
     def __init__(self, binary: Path, folder: Path):
         self.binary, self.folder, self.made = binary, folder / "p", {}
-        subprocess.run([binary, "init", self.folder], check=True, capture_output=True)
+        must(binary, "init", self.folder)
         own = json.loads((self.folder / "models/tiny-random/config.json").read_text())
         wide = self.folder / "models/wide"
         wide.mkdir()
@@ -71,25 +65,16 @@ class Project:
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"}
         if plant:
             environment |= {"PYTHONPATH": str(self.plant), "ADVICE_PLANT": plant}
-        done = subprocess.run(
-            [self.binary, *argv], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=900
-        )
-        if done.returncode:
-            raise RuntimeError(f"{argv}: exit code {done.returncode}; {done.stderr[-1500:]}")
-        return done.stdout
+        return said(self.binary, *argv, cwd=self.folder, env=environment)
 
     def run(self, *overrides, threads=1, plant=None) -> Path:
         """A run; the same one where it was made before, until a check is attempted anew."""
         asked = (overrides, threads, plant)
         if asked not in self.made:
-            self.made[asked] = self.run_anew(*overrides, threads=threads, plant=plant)
+            before = set(self.folder.glob("runs/*/*/*"))
+            self.call("run", f"runtime.python={sys.executable}", *SHORT, *overrides, threads=threads, plant=plant)
+            (self.made[asked],) = set(self.folder.glob("runs/*/*/*")) - before
         return self.made[asked]
-
-    def run_anew(self, *overrides, threads, plant) -> Path:
-        before = set(self.folder.glob("runs/*/*/*"))
-        self.call("run", f"runtime.python={sys.executable}", *SHORT, *overrides, threads=threads, plant=plant)
-        (folder,) = set(self.folder.glob("runs/*/*/*")) - before
-        return folder
 
     def advice(self, run: Path) -> list[dict]:
         """All advice, with the share of the phase's time that each acts on."""
@@ -167,21 +152,12 @@ def attempt(check, project: Project) -> list[str]:
     return wrong
 
 
-def main() -> int:
-    parser = arguments(__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", metavar="TEXT")
-    parser.add_argument("--keep", type=existing, metavar="DIR")
-    args = parser.parse_args()
-    judge = Judge("check_advice")
-    with contextlib.ExitStack() as stack:
-        folder = args.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-        project = Project(args.rooflens, folder)
-        for name, check in CHECKS.items():
-            if args.only not in name:
-                continue
+def check_all(judge, args, folder: Path) -> None:
+    project = Project(args.rooflens, folder)
+    for name, check in CHECKS.items():
+        if args.only in name:
             judge.check(name, attempt(check, project))
-    return judge.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, ONLY)

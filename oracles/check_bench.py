@@ -1,19 +1,16 @@
 #!/usr/bin/env python3
 """`rooflens bench` against the mock server, whose log is the truth: tokens in every form of answer, every kind of
-misbehaviour counted by kind, no hang, exit codes, documents. Nothing here depends on time or load."""
+misbehavior counted by kind, no hang, exit codes, documents. Nothing here depends on time or load."""
 
-import argparse
 import socket
-import sys
-import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import rooflens_cli
 from bench_clients import made_tokenizer
 from mock_server import MockServer
+from oracle import ONLY, main, needs, run
 
 # Far beyond what any case needs: a client that has not ended by then hangs.
 LIMIT_S = 600
@@ -89,22 +86,21 @@ MODES = [
 
 
 class Checker:
-    def __init__(self, options, folder):
-        self.options = options
-        self.folder = Path(folder)
-        self.checked = 0
-        self.wrong = []
+    def __init__(self, options, folder: Path):
+        self.options, self.folder, self.wrong = options, folder, {}
+
+    def say(self, case, words):
+        self.wrong.setdefault(case.name, []).append(words)
 
     def expect(self, case, what, found, expected):
-        self.checked += 1
         if found != expected:
-            self.wrong.append(f"{case.name}: {what}: {found!r}, expected {expected!r}")
+            self.say(case, f"{what}: {found!r}, expected {expected!r}")
 
     def bench(self, case, url, words):
         load = [] if "--rate" in words else ["--concurrency", "8"]
         lengths = [] if "--input-tokens" in words else ["--input-tokens", "30", "--output-tokens", "24"]
         words = ["bench", url, "--model", "mock", "--requests", case.requests, "--format", "json", *load, *lengths, *words]
-        return rooflens_cli.run(self.options.rooflens, *words, timeout_s=LIMIT_S)
+        return run(self.options.rooflens, *words, timeout_s=LIMIT_S)
 
     def run(self, case):
         """The document of a case, the mock's log and counters; all that holds for any case is checked."""
@@ -116,7 +112,7 @@ class Checker:
         try:
             document = outcome.report()
         except ValueError as problem:
-            self.wrong.append(f"{case.name}: exit {outcome.code}, no document: {problem}: {outcome.stderr[-600:]}")
+            self.say(case, f"no document: {problem}: {outcome.failure()}")
             return None, server.log, counters
         requests = document["requests"]
         is_usable = requests["completed"] > 0 and document["client"]["valid"]
@@ -157,9 +153,8 @@ class Checker:
         # request is sent once more.
         resent = totals["requests"] - case.requests
         self.expect(case, "sent again after a close", 0 <= resent <= totals["faults"].get("close", 0), True)
-        self.checked += 1
         if not totals["faults"]:
-            self.wrong.append(f"{case.name}: the mock did nothing wrong")
+            self.say(case, "the mock did nothing wrong")
         found = Counter({error["kind"]: error["requests"] for error in document["errors"]})
         for names in {frozenset(names) for names in kinds.values()}:
             faults = [fault for fault in totals["faults"] if kinds.get(fault) == names]
@@ -225,7 +220,7 @@ class Checker:
     def turns(self):
         """Two servers in turns: B takes ten times as long per token."""
         case, rounds = Case("two servers in turns", requests=6), 10
-        kept = Path(self.folder) / "turns"
+        kept = self.folder / "turns"
         with MockServer(self.options.mock, "--itl-ms", 2) as a, MockServer(self.options.mock, "--itl-ms", 20) as b:
             words = ["--against", b.url, "--rounds", rounds, "-o", kept, "--fail-on", "tpot_p50>+3%"]
             outcome = self.bench(case, a.url, words)
@@ -244,7 +239,7 @@ class Checker:
             self.expect(case, "requests, with those of a warm-up", len(log["requests"]), (rounds + 1) * case.requests)
         prompts = [sorted(one["prompt_tokens"] for one in log["requests"]) for log in (a.log, b.log)]
         self.expect(case, "the same prompts for both", prompts[0], prompts[1])
-        again = rooflens_cli.run(self.options.rooflens, "compare", kept / "a", kept / "b", "--format", "json")
+        again = run(self.options.rooflens, "compare", kept / "a", kept / "b", "--format", "json")
         self.expect(case, "compared again", again.report()["pairs"][0]["headline"], found["headline"])
 
 
@@ -259,30 +254,22 @@ def faults():
     yield Case("all faults, chat, open loop", tuple(shares), ("--timeout", "4s", "--api", "chat", "--rate", "100"), 150)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rooflens", type=rooflens_cli.existing, required=True, metavar="BIN")
-    parser.add_argument("--mock", type=rooflens_cli.existing, required=True, metavar="BIN")
-    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose name holds TEXT")
-    parser.add_argument("--jobs", type=int, default=2)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
-        checker = Checker(options, folder)
-        work = [(case.name, lambda case=case: checker.mode(case)) for case in MODES]
-        work += [(case.name, lambda case=case: checker.fault(case, KINDS)) for case in faults()]
-        reset = Case("reset, HTTP/2", ("--http2", "--fail", "reset:0.3"), ("--http2",))
-        work += [(reset.name, lambda: checker.fault(reset, {"reset": BROKEN}))]
-        work += [("goaway and the end", checker.lost_connections), ("unreachable", checker.unreachable)]
-        work += [("tokenizer", checker.tokenizer), ("gates", checker.gates)]
-        work += [("two servers in turns", checker.turns)]
-        chosen = [task for name, task in work if options.only in name]
-        for done in [pool.submit(task) for task in chosen]:
+def check_all(judge, args, folder: Path) -> None:
+    checker = Checker(args, folder)
+    reset = Case("reset, HTTP/2", ("--http2", "--fail", "reset:0.3"), ("--http2",))
+    work = [(case.name, lambda case=case: checker.mode(case)) for case in MODES]
+    work += [(case.name, lambda case=case: checker.fault(case, KINDS)) for case in faults()]
+    work += [(reset.name, lambda: checker.fault(reset, {"reset": BROKEN}))]
+    work += [("goaway and the end", checker.lost_connections), ("unreachable", checker.unreachable)]
+    work += [("tokenizer", checker.tokenizer), ("gates", checker.gates), ("two servers in turns", checker.turns)]
+    with ThreadPoolExecutor(2) as pool:
+        for name, done in [(name, pool.submit(task)) for name, task in work if args.only in name]:
             done.result()
-    for words in checker.wrong:
-        print(words)
-    print(f"{len(chosen)} cases, {checker.checked} comparisons, {len(checker.wrong)} wrong")
-    return 1 if checker.wrong or not chosen else 0
+            judge.check(name, checker.wrong.pop(name, []))
+    # Cases within a task.
+    for name, wrong in checker.wrong.items():
+        judge.check(name, wrong)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, ONLY, needs("--mock"))

@@ -1,7 +1,5 @@
 """Every number of the case studies, from the command that the page shows beside it.
 
-    python3 oracles/check_case_study.py --rooflens target/release/rooflens
-
 A table belongs to the block of shell above it. Its last column says where each number is: a path in the JSON
 document of a `rooflens` command (`--format json` is added), or a word on the line of what another command prints.
 Blocks of text that follow `<!-- output: … -->` are what that command prints.
@@ -13,12 +11,10 @@ import operator
 import os
 import re
 import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import doc_pages
-from rooflens_cli import REPOSITORY, arguments
+from oracle import REPOSITORY, main
 
 PAGE = REPOSITORY / "docs/case-study-deepseek-ocr.md"
 GRAPHS = REPOSITORY / "docs/case-study-b200-prefill.md"
@@ -40,16 +36,6 @@ UNITS = {
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 PATH = re.compile(r"\b(?!v\d)[a-z_]+(?:\.[a-z_0-9]+|\[[^\]]+\])*")
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
-
-
-@dataclass
-class Row:
-    """A number of the page."""
-
-    line: int
-    what: str
-    shown: str
-    where: str
 
 
 def quoted(shown: str) -> tuple[float, float]:
@@ -146,10 +132,6 @@ def printed(output: str, word: str) -> float:
     return float(numbers[0][0].replace(",", ""))
 
 
-def rows(table: doc_pages.Table) -> list[Row]:
-    return [Row(line, row[0], row[-2], row[-1].strip("`")) for line, row in table.rows]
-
-
 def checked(text: str) -> list[doc_pages.Table]:
     """The tables whose numbers are held to their command."""
     return [table for table in doc_pages.tables(text) if table.header[-1] in (WHERE_IN_JSON, WHERE_IN_TEXT)]
@@ -159,15 +141,16 @@ def differences(table: doc_pages.Table, output: str):
     """A line for each number of a table that the command does not give."""
     in_json = table.header[-1] == WHERE_IN_JSON
     document = json.loads(output) if in_json else None
-    for row in rows(table):
+    for line, (what, *_, shown, where) in table.rows:
+        where = where.strip("`")
         try:
-            shown, step = quoted(row.shown)
-            is_so = computed(document, row.where) if in_json else printed(output, row.where)
+            quoted_value, step = quoted(shown)
+            is_so = computed(document, where) if in_json else printed(output, where)
         except (ValueError, KeyError, IndexError, TypeError, SyntaxError) as error:
-            yield f"line {row.line}: {row.what}: {error!r}"
+            yield f"line {line}: {what}: {error!r}"
             continue
-        if abs(shown - is_so) > step * 1.0001:
-            yield f"line {row.line}: {row.what}: the page has {row.shown}, the command {is_so!r} in base units"
+        if abs(quoted_value - is_so) > step * 1.0001:
+            yield f"line {line}: {what}: the page has {shown}, the command {is_so!r} in base units"
 
 
 def command(block: doc_pages.Block, in_json: bool) -> str:
@@ -229,23 +212,15 @@ def test_parity_158_the_case_study_is_published(text: str, readers: list[str]) -
     return broken
 
 
-def main() -> int:
-    parser = arguments(__doc__.splitlines()[0])
-    options = parser.parse_args()
+def check_all(judge, args, _scratch: Path) -> None:
     readers = [(REPOSITORY / name).read_text() for name in ("README.md", "docs/README.md")]
-    total, wrong = 0, 0
     for page in PLACES:
         text = page.read_text()
-        count, broken = test_parity_142_the_numbers_of_the_page_hold(text, options.rooflens, options.corpus, page)
-        broken += outputs(text, options.rooflens, options.corpus, page)
-        if page == PAGE:
-            broken += test_parity_158_the_case_study_is_published(text, readers)
-        for line in broken:
-            print(f"{page.relative_to(REPOSITORY)}: {line}")
-        total, wrong = total + count, wrong + len(broken)
-    print(f"{total} numbers of {len(PLACES)} case studies, {wrong} wrong")
-    return 1 if wrong else 0
+        count, broken = test_parity_142_the_numbers_of_the_page_hold(text, args.rooflens, args.corpus, page)
+        judge.check(f"numbers of {page.name}", broken, f"{count} numbers")
+        judge.check(f"outputs of {page.name}", outputs(text, args.rooflens, args.corpus, page))
+    judge.check("the case study is published", test_parity_158_the_case_study_is_published(PAGE.read_text(), readers))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all)

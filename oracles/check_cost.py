@@ -1,17 +1,13 @@
 #!/usr/bin/env python3
 """Every total of `rooflens cost` against what Transformers and torch's FLOP counter gave.
 
-    python3 check_cost.py --rooflens BIN [--corpus DIR] [--only TEXT]
-
-First the made configs (fixtures/cost, by transformers_cost.py), then the real ones of the corpus:
-the FLOP goldens by operator class, the parameter counts, and lower bound and estimate of dense decoders
-by hand (cost_figures.py). A number differs or not: nothing is rounded but times, which are divided.
+First the made configs (fixtures/cost, by transformers_cost.py), then the real ones of the corpus: the FLOP goldens by
+operator class, the parameter counts, and lower bound and estimate of dense decoders by hand (cost_figures.py). A number
+differs or not: nothing is rounded but times, which are divided.
 """
 
 import csv
 import json
-import subprocess
-import sys
 import tempfile
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -20,10 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import cost_figures
-from judged import Judge
-from rooflens_cli import REPOSITORY, Outcome, arguments, existing
-
-GOLDENS = REPOSITORY / "fixtures/cost"
+from oracle import FIXTURES, ONLY, REPOSITORY, differ, main, run
 
 # Classes for which the goldens' useful FLOPs are the counted ones: chunks are not cut short.
 USEFUL_AS_COUNTED = {"gdn.core", "gdn.conv", "mamba.conv", "mamba.ssd"}
@@ -47,10 +40,8 @@ class Case:
     classes: dict = field(default_factory=dict)  # a row of the FLOP goldens
 
 
-def cost(binary, config: Path, options) -> Outcome:
-    argv = [str(binary), "cost", str(config), *options, "--format", "json"]
-    done = subprocess.run(argv, capture_output=True, timeout=600, stdin=subprocess.DEVNULL)
-    return Outcome(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+def cost(binary, config: Path, options):
+    return run(binary, "cost", config, *options, "--format", "json")
 
 
 def check(binary, case: Case) -> tuple[Case, list[str]]:
@@ -61,8 +52,7 @@ def check(binary, case: Case) -> tuple[Case, list[str]]:
         for number, workload in enumerate(case.workloads):
             outcome = cost(binary, path, workload.options)
             if outcome.code != 0:
-                error = outcome.stderr.strip().split("\n")[0][:200]
-                return case, [*wrong, f"{workload.label}: exit code {outcome.code}, {error!r}"]
+                return case, [*wrong, f"{workload.label}: {outcome.failure()}"]
             try:
                 wrong += compare(outcome.report(), case, workload, first=number == 0)
             except (KeyError, TypeError, ValueError) as error:
@@ -76,19 +66,12 @@ def compare(report: dict, case: Case, workload: Workload, first: bool):
         got = totals["flops"]["as_counted"]
         yield from differ(f"{workload.label} flops.as_counted", got, workload.flops)
     if first:
-        yield from compare_params(report["params"], case)
+        got = report["params"]
+        for name, key in (("total", "total"), ("active", "active"), ("tower", "vision")):
+            if name in case.params and (got[key] or key != "vision"):
+                yield from differ(f"params.{key}", got[key], case.params[name])
     if case.classes:
         yield from compare_classes(totals, case)
-
-
-def compare_params(got: dict, case: Case):
-    want = case.params
-    if "total" in want:
-        yield from differ("params.total", got["total"], want["total"])
-    if "active" in want:
-        yield from differ("params.active", got["active"], want["active"])
-    if "tower" in want and got["vision"]:
-        yield from differ("params.vision", got["vision"], want["tower"])
 
 
 def compare_classes(totals: dict, case: Case):
@@ -127,13 +110,6 @@ def useful_flops(golden: dict, config: dict) -> dict:
 def window_pairs(new: int, window: int) -> int:
     """Pairs of a query and a key it sees: itself and up to window - 1 before it."""
     return sum(min(place, window) for place in range(1, new + 1))
-
-
-def differ(label, got, want) -> list[str]:
-    if got == want:
-        return []
-    by = f", by {got - want:+}" if isinstance(got, int) and isinstance(want, int) else ""
-    return [f"{label}: {got!r}, golden {want!r}{by}"]
 
 
 def workload_of(golden: dict) -> Workload:
@@ -225,27 +201,15 @@ def check_figures(binary, name: str, path: Path) -> tuple[str, list[str]]:
     return name, wrong
 
 
-def main() -> int:
-    parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("--only", default="", metavar="TEXT", help="names that contain TEXT")
-    parser.add_argument("--goldens", type=existing, default=GOLDENS, metavar="DIR")
-    parser.add_argument("--workers", type=int, default=2)
-    args = parser.parse_args()
-    judge, cases = Judge("check_cost"), list(made_cases(args.goldens))
-    if args.corpus.is_dir():
-        cases += corpus_cases(args.corpus)
-        cases += document_reader_cases(args.corpus)
-    cases = [case for case in cases if args.only in case.name]
-    with ThreadPoolExecutor(args.workers) as pool:
-        results = pool.map(partial(check, args.rooflens), cases)
-        for case, wrong in results:
+def check_all(judge, args, _scratch: Path) -> None:
+    cases = [*made_cases(FIXTURES / "cost"), *corpus_cases(args.corpus), *document_reader_cases(args.corpus)]
+    with ThreadPoolExecutor(2) as pool:
+        for case, wrong in pool.map(partial(check, args.rooflens), [case for case in cases if args.only in case.name]):
             judge.check(case.name, wrong)
-    for one in cost_figures.plain_configs(args.corpus):
-        if args.only in one[0]:
-            name, wrong = check_figures(args.rooflens, *one)
-            judge.check(f"{name}: bounds and estimates", wrong)
-    return judge.finish()
+    for name, path in cost_figures.plain_configs(args.corpus):
+        if args.only in name:
+            judge.check(f"{name}: bounds and estimates", check_figures(args.rooflens, name, path)[1])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, ONLY)

@@ -1,30 +1,24 @@
 #!/usr/bin/env python3
 """Damaged, odd and hostile files: never a crash, never silence.
 
-    python3 check_damage.py --rooflens BIN [--corpus DIR] [--cuts 1000] [--flips 200] [--seed 1]
-
-Each file must give exit 0 with valid JSON (and a data_loss note whenever the file ends
-before its end) or exit 5 with a line that starts with `hint:`. A signal, a timeout,
-exit 101 or 70, or the word "panicked" is a failure, as is any other exit code. A cut
-trace must count exactly the events that stand whole before the cut.
+Each file must give exit 0 with valid JSON (and a data_loss note whenever the file ends before its end) or exit 5 with a
+line that starts with `hint:`. A signal, a timeout, exit 101 or 70, or the word "panicked" is a failure, as is any other
+exit code. A cut trace must count exactly the events that stand whole before the cut.
 """
 
 import gzip
 import os
 import random
 import subprocess
-import sys
-import tempfile
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import damage_cases as cases
 from damage_cases import LOSS, NOTED, READ, REFUSED, SALVAGED, Case
-from rooflens_cli import UNREADABLE, analyze, arguments, kineto_folder
 from trace_file import read_bytes
+from oracle import UNREADABLE, analyze, kineto_folder, main, option
 
 RAW = "tracelens/inference/vllm_decode_full/graph_execution.json.gz"  # 0.5 MB unpacked
 PACKED = "tracelens/inference/sglang_decode/sglang_Qwen3-8B_decode.json.gz"
@@ -96,53 +90,20 @@ def all_cases(raw: bytes, packed: bytes, args):
     )
 
 
-def keep(folder: Path, number: int, case: Case) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"failure-{number}{case.suffix}"
-    path.write_bytes(case.data)
-    return path
-
-
-def main() -> int:
-    parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("--cuts", type=int, default=1000)
-    parser.add_argument("--flips", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=2 * (os.cpu_count() or 1))
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the files that failed")
-    args = parser.parse_args()
+def check_all(judge_all, args, scratch: Path) -> None:
     corpus = kineto_folder(args.corpus)
     raw, _ = read_bytes(corpus / RAW)
-    packed = (corpus / PACKED).read_bytes()
-    ends, failures, started = Counter(), [], time.monotonic()
-    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(args.workers) as pool:
-        numbered = enumerate(all_cases(raw, packed, args))
-        for batch in batches(numbered, 8 * args.workers):
-            for case, ended, wrong in pool.map(lambda n: run(args.rooflens, Path(scratch), n), batch):
+    ends, numbered = Counter(), enumerate(all_cases(raw, (corpus / PACKED).read_bytes(), args))
+    workers = 2 * (os.cpu_count() or 1)
+    with ThreadPoolExecutor(workers) as pool:
+        while batch := list(islice(numbered, 8 * workers)):
+            for case, ended, wrong in pool.map(lambda one: run(args.rooflens, scratch, one), batch):
                 ends[ended] += 1
                 if wrong:
-                    failures.append(wrong)
-                    print(f"wrong   {case.label}: {wrong}", flush=True)
-                    if args.keep:
-                        print(f"        kept as {keep(args.keep, len(failures), case)}")
-    outcomes = ", ".join(f"{n} {end}" for end, n in sorted(ends.items()))
-    print(
-        f"check_damage: {sum(ends.values())} files in {time.monotonic() - started:.0f} s "
-        f"(seed {args.seed}): {outcomes}; {len(failures)} wrong"
-    )
-    return 1 if failures else 0
-
-
-def batches(items, size):
-    batch = []
-    for item in items:
-        batch.append(item)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+                    judge_all.check(case.label, [wrong])
+    judge_all.check(f"{ends.total()} files (seed {args.seed})", [], *(f"{n} {end}" for end, n in sorted(ends.items())))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    count = [option("--cuts", type=int, default=1000), option("--flips", type=int, default=200)]
+    main(check_all, *count, option("--seed", type=int, default=1))

@@ -1,7 +1,5 @@
 """Commands, settings, files, links and messages that the pages of docs/ name are those that exist.
 
-    python3 oracles/check_docs.py --rooflens target/release/rooflens
-
 Every `rooflens …` of a page must be a subcommand with flags that its `--help` lists; every override and every key in
 backticks a setting of the project that `rooflens init` makes; every message of the troubleshooting page a text of the
 sources; every link one that leads somewhere (`doc_links.py`). Nothing is profiled and no GPU is needed. The commands
@@ -11,14 +9,13 @@ themselves are run by `check_pages.py`.
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import doc_links
 import doc_pages
-from rooflens_cli import REPOSITORY, arguments, run
+from oracle import FIXTURES, REPOSITORY, main, must, run, said
 
 DOCS = REPOSITORY / "docs"
 # Command lines of migrating.md use words of other programs: a test of the command line runs each of them.
@@ -123,9 +120,7 @@ class Project:
 
     def __init__(self, binary: Path, folder: Path):
         self.binary, self.folder = binary, folder
-        done = run(binary, "init", folder)
-        if done.code != 0:
-            raise SystemExit(f"rooflens init: {done.stderr}")
+        must(binary, "init", folder)
         self.keys: set[str] = set()
         for runtime in RUNTIMES:
             shown = self.ask("config", "show", f"runtime={runtime}", "--format", "json")
@@ -136,16 +131,11 @@ class Project:
             self.groups[name] = {option.strip() for option in options.split(",")}
 
     def ask(self, *words) -> str:
-        done = subprocess.run([self.binary, *words], cwd=self.folder, capture_output=True, timeout=120)
-        if done.returncode != 0:
-            raise SystemExit(f"rooflens {' '.join(words)}: {done.stderr.decode(errors='replace')}")
-        return done.stdout.decode()
+        return said(self.binary, *words, cwd=self.folder)
 
     def takes(self, overrides: list[str]) -> bool:
         """Whether a run with these overrides can be planned."""
-        argv = [self.binary, "run", "--dry-run", *overrides]
-        done = subprocess.run(argv, cwd=self.folder, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
-        return done.returncode == 0
+        return run(self.binary, "run", "--dry-run", *overrides, cwd=self.folder).code == 0
 
     def problem(self, override: str) -> str | None:
         """Why an override or a key names nothing."""
@@ -276,7 +266,7 @@ def test_parity_139_collecting_has_each_tool(binary: Path) -> list[str]:
     for name, (heading, fixture) in FORMATS.items():
         if not any(words[:1] == ["analyze"] for _, words in doc_pages.commands(section(text, heading))):
             broken.append(f"collecting.md: {heading!r} does not analyze {name}")
-        if fixture and run(binary, "analyze", REPOSITORY / "fixtures" / fixture).code != 0:
+        if fixture and run(binary, "analyze", FIXTURES / fixture).code != 0:
             broken.append(f"{fixture} cannot be read")
     return broken
 
@@ -297,10 +287,9 @@ def test_parity_140_troubleshooting_quotes_real_messages(binary: Path) -> list[s
     with tempfile.TemporaryDirectory() as folder:
         for words, message in provoked(Path(folder)):
             env = {**os.environ, "ROOFLENS_NSYS": str(Path(folder) / "no-nsys")}
-            done = subprocess.run([binary, *words], cwd=folder, env=env, capture_output=True, timeout=120)
-            said = done.stderr.decode(errors="replace")
-            if done.returncode == 0 or message not in said or "hint:" not in said:
-                broken.append(f"rooflens {' '.join(words)} does not say {message!r}: {said.strip()!r}")
+            done = run(binary, *words, cwd=folder, env=env)
+            if done.code == 0 or message not in done.stderr or not done.hint:
+                broken.append(f"rooflens {' '.join(words)} does not say {message!r}: {done.stderr.strip()!r}")
             if message not in text:
                 broken.append(f"troubleshooting.md does not have {message!r}")
     return broken
@@ -319,26 +308,18 @@ def provoked(folder: Path) -> list[tuple[list[str], str]]:
     ]
 
 
-def main() -> int:
-    options = arguments(__doc__.splitlines()[0]).parse_args()
-    binary, known = options.rooflens, Help(options.rooflens)
-    with tempfile.TemporaryDirectory() as folder:
-        project = Project(binary, Path(folder) / "project")
-        broken = [problem for page in PAGES for problem in page_problems(page, known, project)]
-        broken += test_parity_009_installing_names_what_doctor_checks(binary)
-        broken += test_parity_010_installing_covers_cuda_and_vllm(binary)
-        broken += test_parity_091_running_lists_stages_and_files(project)
-        broken += test_parity_139_collecting_has_each_tool(binary)
-        broken += test_parity_140_troubleshooting_quotes_real_messages(binary)
-    broken += doc_links.problems()
-    for line in dict.fromkeys(broken):
-        print(line)
-    count = sum(len(doc_pages.commands(page.read_text())) for page in PAGES)
-    links = sum(len(doc_links.links(page.read_text())) for page in doc_links.pages())
-    print(f"{count} commands on {len(PAGES)} pages, {links} links on {len(doc_links.pages())}, "
-          f"{len(set(broken))} problems")
-    return 1 if broken else 0
+def check_all(judge, args, folder: Path) -> None:
+    binary, known = args.rooflens, Help(args.rooflens)
+    project = Project(binary, folder / "project")
+    for page in PAGES:
+        judge.check(str(page.relative_to(REPOSITORY)), dict.fromkeys(page_problems(page, known, project)))
+    judge.check("installing.md, doctor", test_parity_009_installing_names_what_doctor_checks(binary))
+    judge.check("installing.md, CUDA and vLLM", test_parity_010_installing_covers_cuda_and_vllm(binary))
+    judge.check("running.md", test_parity_091_running_lists_stages_and_files(project))
+    judge.check("collecting.md", test_parity_139_collecting_has_each_tool(binary))
+    judge.check("troubleshooting.md", test_parity_140_troubleshooting_quotes_real_messages(binary))
+    judge.check("links", doc_links.problems(), f"{len(doc_links.pages())} pages")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all)

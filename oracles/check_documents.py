@@ -1,6 +1,5 @@
+#!/usr/bin/env python3
 """Whether the JSON documents that Rooflens prints and saves are what `rooflens schema` says, and nothing more.
-
-    python oracles/check_documents.py --rooflens target/release/rooflens --blocks target/debug/examples/blocks_view
 
 Every command that prints JSON is asked for it, on the fixtures and the corpus, and every JSON file of the runs and
 analyses that they save is read. Each document is validated against the schema that it names. A key that no schema
@@ -8,47 +7,31 @@ names is an error, so that documents and schemas cannot drift apart, and so is a
 document. Real runs are validated by check_run.py. Needs jsonschema.
 """
 
-from __future__ import annotations
-
-import sys
-import tempfile
-import time
 from pathlib import Path
 
 from documents import coverage, models, projects, stores, traces
 from documents.asking import Asking
 from documents.validate import Documents
-from rooflens_cli import arguments, existing
+from oracle import main, needs, option
 
 
-def main() -> int:
-    parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("--blocks", type=existing, required=True, metavar="BIN", help="the example blocks_view")
-    parser.add_argument("--only", choices=["traces", "models", "projects"], help="one part of the commands")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="one of N files of the corpus")
-    options = parser.parse_args()
-    documents = Documents(options.rooflens)
-    with tempfile.TemporaryDirectory() as folder:
-        asking = Asking(options.rooflens, Path(folder), documents)
-        parts = {
-            "traces": lambda: traces.check(asking, options.corpus, options.every, options.blocks),
-            "models": lambda: models.check(asking, options.corpus, options.every),
-            "projects": lambda: projects.check(asking),
-            "stores": lambda: stores.check(asking),
-        }
-        for name in [options.only] if options.only else parts:
-            before, start = documents.seen.total(), time.monotonic()
-            parts[name]()
-            print(f"{name}: {documents.seen.total() - before} documents, {time.monotonic() - start:.1f} s", flush=True)
-    wrong = documents.wrong
-    if not options.only:
-        wrong += asking.unasked() + coverage.uncovered(coverage.CHECK_DOCUMENTS, documents)
-    for line in wrong[:60]:
-        print(line)
-    found = f"{documents.seen.total()} documents of {len(documents.seen)} schemas"
-    print(f"check_documents: {found}, {len(wrong)} mistakes")
-    return 1 if wrong else 0
+def check_all(judge, args, folder: Path) -> None:
+    documents = Documents(args.rooflens)
+    asking = Asking(args.rooflens, folder, documents)
+    parts = {
+        "traces": lambda: traces.check(asking, args.corpus, args.every, args.blocks),
+        "models": lambda: models.check(asking, args.corpus, args.every),
+        "projects": lambda: projects.check(asking),
+        "stores": lambda: stores.check(asking),
+    }
+    for name, ask in parts.items():
+        before, wrong = documents.seen.total(), len(documents.wrong)
+        ask()
+        judge.check(name, documents.wrong[wrong:], f"{documents.seen.total() - before} documents")
+    judge.check("every command was asked", asking.unasked())
+    judge.check("every schema has documents", coverage.uncovered(coverage.CHECK_DOCUMENTS, documents))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    every = option("--every", type=int, default=1, metavar="N", help="one of N files of the corpus")
+    main(check_all, needs("--blocks", "the example blocks_view"), every)

@@ -1,21 +1,12 @@
 #!/usr/bin/env python3
-"""DuckDB over the Parquet of `rooflens analyze … -o DIR` against the JSON report.
-
-    VENV/bin/python check_duckdb.py --rooflens BIN [--corpus DIR] [FILE|DIR ...]
-
-An engine that knows nothing of Rooflens must read the tables and come to the same
-kernels (name, kind, count, total), the same per-device counts, and find the table
-rules kept: times are 64-bit integers, nothing is unsigned 64-bit, the schema version
-is in the file.
+"""DuckDB over the Parquet of `rooflens analyze … -o DIR` against the JSON report: the same kernels (name, kind, count,
+total) and devices. Times are 64-bit integers, nothing is unsigned 64-bit, the schema version is in the file.
 """
 
-import sys
-import tempfile
 from pathlib import Path
 
 import duckdb
-from judged import Judge
-from rooflens_cli import analyze, arguments, kineto_folder
+from oracle import analyze, kineto_folder, main
 
 INPUTS = [
     "tracelens/b200/eager_trace.json.gz",
@@ -50,7 +41,7 @@ def check(binary, path: Path, run: Path) -> tuple[list, list[str]]:
     """The top kernels as DuckDB sees them, and what is wrong."""
     outcome = analyze(binary, path, "-o", run)
     if outcome.code != 0:
-        return [], [f"exit code {outcome.code}: {outcome.stderr.strip()[:200]}"]
+        return [], [outcome.failure()]
     report = outcome.report()
     tables = run / "tables"
     wrong = []
@@ -100,20 +91,12 @@ def query(sql, **names) -> list[tuple]:
     return duckdb.sql(sql.format(**quoted)).fetchall()
 
 
-def main() -> int:
-    parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("paths", nargs="*", type=Path)
-    args = parser.parse_args()
+def check_all(judge, args, scratch: Path) -> None:
     corpus = kineto_folder(args.corpus)
-    paths = args.paths or [corpus / name for name in INPUTS]
-    judge = Judge("check_duckdb")
-    with tempfile.TemporaryDirectory() as scratch:
-        for number, path in enumerate(paths):
-            found, wrong = check(args.rooflens, path, Path(scratch) / f"run-{number}")
-            name = path.relative_to(corpus) if path.is_relative_to(corpus) else path
-            judge.check(name, wrong, f"{len(found)} kernel names")
-    return judge.finish()
+    for number, name in enumerate(INPUTS):
+        found, wrong = check(args.rooflens, corpus / name, scratch / f"run-{number}")
+        judge.check(name, wrong, f"{len(found)} kernel names")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all)

@@ -2,18 +2,17 @@
 """Named queries over a fleet with planted truth: the planted rows, to the nanosecond, and the same on every engine.
 
 `xtask make-fleet` writes a store and the rows that every query has to give. Each query is rendered and run on DuckDB and
-on ClickHouse (chDB), over views that the renderer writes; with --rooflens by `rooflens query`.
-A second store, made here, has what a fleet lacks: nulls, a run of two tenants, files that do not count."""
+on ClickHouse (chDB), over views that the renderer writes; and by `rooflens query`. A second store, made here, has what a
+fleet lacks: nulls, a run of two tenants, files that do not count. --examples has render_query and store_views."""
 
-import argparse
 import collections
 import json
 import re
 import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
+
+from oracle import main, must, needs, option, run, said
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
 import engines  # noqa: E402
@@ -41,36 +40,29 @@ HOSTILE = ["'; DROP TABLE runs; --", "\\", "\\' OR 1=1 --", "${env:HOME}${spark.
 
 
 class Check:
-    """Counts what was compared and tells what differed."""
+    """Collects what differs."""
 
     def __init__(self):
-        self.compared, self.wrong = 0, 0
+        self.compared, self.wrong = 0, []
 
     def that(self, problem, where):
         self.compared += 1
         if problem:
-            self.wrong += 1
-            print(f"MISMATCH {where}: {problem}")
-
-
-def run(argv, text=None):
-    done = subprocess.run([str(word) for word in argv], input=text, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{argv[0]} failed: {done.stderr.strip()}")
-    return done.stdout
+            self.wrong.append(f"{where}: {problem}")
 
 
 class Renderer:
     """The examples of the crate rooflens-queries."""
 
-    def __init__(self, folder):
-        self.folder = Path(folder)
+    def __init__(self, folder: Path):
+        self.folder = folder
 
     def query(self, name, dialect, parameters):
-        return run([self.folder / "render_query", name, dialect, *pairs(parameters)])
+        return said(self.folder / "render_query", name, dialect, *pairs(parameters))
 
     def views(self, dialect, described):
-        return run([self.folder / "store_views", "views", dialect], described)
+        argv = [self.folder / "store_views", "views", dialect]
+        return subprocess.run(argv, input=described, capture_output=True, text=True, check=True).stdout
 
 
 class Rooflens:
@@ -80,13 +72,13 @@ class Rooflens:
         self.binary, self.store = binary, store
 
     def show(self, name, dialect, parameters):
-        return run([self.binary, "query", name, "--show", dialect, *pairs(parameters)])
+        return said(self.binary, "query", name, "--show", dialect, *pairs(parameters))
 
     def views(self, dialect):
-        return run([self.binary, "export", dialect, "--views", "--store", self.store])
+        return said(self.binary, "export", dialect, "--views", "--store", self.store)
 
     def rows(self, name, parameters):
-        answer = json.loads(run([self.binary, "query", name, "--store", self.store, "--format", "json", *pairs(parameters)]))
+        answer = must(self.binary, "query", name, "--store", self.store, "--format", "json", *pairs(parameters)).report()
         return [column["name"] for column in answer["columns"]], [tuple(row) for row in answer["rows"]]
 
 
@@ -186,10 +178,8 @@ def edges(check, renderer, arguments, folder):
 
 def fleet(check, renderer, arguments, folder):
     store, truth_file = folder / "fleet", folder / "truth.json"
-    began = time.monotonic()
-    run([arguments.xtask, "make-fleet", "--store", store, "--truth", truth_file, "--runs", arguments.runs,
-         "--rows-per-run", arguments.rows_per_run, "--days", arguments.days, "--seed", arguments.seed])
-    print(f"made {arguments.runs} runs in {time.monotonic() - began:.0f} s")
+    size = ["--runs", 80, "--rows-per-run", 2000, "--days", 28, "--seed", arguments.seed]
+    must(arguments.xtask, "make-fleet", "--store", store, "--truth", truth_file, *size)
     truth = json.loads(truth_file.read_text())
     files = store_files.counting(store)
     columns_of = store_files.columns(files)
@@ -198,9 +188,7 @@ def fleet(check, renderer, arguments, folder):
     check.that(None if rows == truth["kernel_rows"] else f"{rows} rows for {truth['kernel_rows']}", "kernels")
     answers, last = [], {}
     for expected in truth["queries"]:
-        began = time.monotonic()
         answer = duckdb.rows(renderer.query(expected["query"], "duckdb", expected["parameters"]))
-        print(f"  {expected['query']}: {len(answer[1])} rows in {time.monotonic() - began:.2f} s")
         check.that(against_truth(answer, expected), f"truth of {expected['query']} {expected['parameters']}")
         answers.append(answer)
         last[expected["query"]] = answer
@@ -213,9 +201,8 @@ def fleet(check, renderer, arguments, folder):
         other = clickhouse.rows(renderer.query(expected["query"], "clickhouse", expected["parameters"]))
         check.that(engines.difference(answer, other), f"clickhouse {expected['query']} {expected['parameters']}")
     clickhouse.close()
-    if arguments.rooflens:
-        asked_of_rooflens(check, renderer, Rooflens(arguments.rooflens, store), truth, answers)
-        formats(check, Rooflens(arguments.rooflens, store), folder)
+    asked_of_rooflens(check, renderer, Rooflens(arguments.rooflens, store), truth, answers)
+    formats(check, Rooflens(arguments.rooflens, store), folder)
 
 
 def formats(check, ours, folder):
@@ -227,12 +214,12 @@ def formats(check, ours, folder):
     check.that(engines.difference(wanted, (names, rows)), "json of all rows")
     for kind in ("csv", "parquet"):
         file = folder / f"answer.{kind}"
-        run([ours.binary, "query", sql, "--store", ours.store, "--format", kind, "-o", file])
+        must(ours.binary, "query", sql, "--store", ours.store, "--format", kind, "-o", file)
         read = duckdb.rows(f"SELECT * FROM read_{kind}('{file}'" + (", all_varchar = false)" if kind == "csv" else ")"))
         check.that(engines.difference(wanted, read), f"{kind} of all rows")
     failing = "SELECT CAST(run_id AS BIGINT) FROM runs"
-    done = subprocess.run([ours.binary, "query", failing, "--store", ours.store, "--format", "csv", "-o", folder / "none.csv"], capture_output=True)
-    check.that(None if done.returncode and not (folder / "none.csv").exists() else "a file of a query that failed is left", failing)
+    done = run(ours.binary, "query", failing, "--store", ours.store, "--format", "csv", "-o", folder / "none.csv")
+    check.that(None if done.code and not (folder / "none.csv").exists() else "a file of a query that failed is left", failing)
 
 
 def scanned_twice(ours, query, parameters):
@@ -275,23 +262,12 @@ def asked_of_rooflens(check, renderer, ours, truth, answers):
         check.that(f"found without being planted: {grave}" if grave else None, f"rooflens regressions {parameters}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--examples", required=True, help="folder with render_query and store_views, as target/debug/examples")
-    parser.add_argument("--xtask", required=True, help="binary that makes the fleet")
-    parser.add_argument("--rooflens", help="also ask `rooflens query`")
-    parser.add_argument("--runs", type=int, default=80)
-    parser.add_argument("--rows-per-run", type=int, default=2000)
-    parser.add_argument("--days", type=int, default=28)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    check, renderer = Check(), Renderer(arguments.examples)
-    with tempfile.TemporaryDirectory() as folder:
-        edges(check, renderer, arguments, Path(folder))
-        fleet(check, renderer, arguments, Path(folder))
-    print(f"check_fleet: {check.compared} comparisons, {check.wrong} mismatches")
-    return 1 if check.wrong else 0
+def check_all(judge, args, folder: Path) -> None:
+    for part in (edges, fleet):
+        check = Check()
+        part(check, Renderer(args.examples), args, folder)
+        judge.check(part.__name__, check.wrong, f"{check.compared} comparisons")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, needs("--examples"), needs("--xtask"), option("--seed", type=int, default=1))

@@ -1,24 +1,19 @@
 #!/usr/bin/env python3
-"""rocprofv3, rocpd, allocator snapshots, logs of libraries, exports of trtexec, metrics of servers and folders of rocprof-compute: plain sums over the same bytes against Rooflens.
+"""Other formats: plain sums over the same bytes against Rooflens.
 
-    python3 check_formats.py --rooflens BIN [--corpus DIR]
-
-Reads the files of the corpus (`rocm`, `torchmem`, `logs`, `tensorrt`) and of `fixtures/`. CSV is read with
-Python's csv, a database with sqlite3 through joins of its own, a snapshot with an unpickler that refuses
-every class. Numbers must be equal, but for shares, which are floats.
+rocprofv3, rocpd, allocator snapshots, logs of libraries, exports of trtexec, metrics of servers and folders of
+rocprof-compute, of the corpus and of `fixtures/`. CSV is read with Python's csv, a database with sqlite3 through joins
+of its own, a snapshot with an unpickler that refuses every class. Numbers must be equal, but for shares.
 """
 
 import collections
 import csv
 import pickle
 import sqlite3
-import sys
-import tempfile
 from pathlib import Path
 
 import log_truth
-from judged import Judge
-from rooflens_cli import REPOSITORY, analyze, arguments, run
+from oracle import FIXTURES, analyze, differences, main, must
 
 PARTS = ("kernel", "memory_copy", "hip_api", "hsa_api", "rccl_api", "marker_api")
 
@@ -56,7 +51,7 @@ def csv_set(path: Path) -> list[Path]:
 
 
 def csv_truth(path: Path) -> dict:
-    device, calls, ranges, marks, edges = [], 0, 0, 0, []
+    device, calls, ranges, edges = [], 0, 0, []
     for file in csv_set(path):
         for row, start, end in csv_records(file):
             edges += [start, end]
@@ -66,12 +61,10 @@ def csv_truth(path: Path) -> dict:
                 device.append((copy_name(row["Direction"]), start, end))
             elif not row["Domain"].startswith("MARKER_"):
                 calls += 1
-            elif end > start:
-                ranges += 1
             else:
-                marks += 1
+                ranges += end > start
     rows = {"kernels": len(device), "api": calls, "phases": ranges}
-    return {"kernels": sums(device), "rows": rows, "span_ns": max(edges) - min(edges), "marks": marks}
+    return {"kernels": sums(device), "rows": rows, "span_ns": max(edges) - min(edges)}
 
 
 def database_truth(path: Path) -> dict:
@@ -141,7 +134,7 @@ def snapshot_truth(path: Path) -> list[dict]:
         # Forwards, from what must have been there before: what is held at the end less what the events change.
         change = {"alloc": 1, "free_requested": -1}
         before = asked - sum(it["size"] * change.get(it["action"], 0) for it in trace)
-        total, peak, at, live, best, unknown = before, None, None, {}, {}, 0
+        total, peak, at, live, best = before, None, None, {}, {}
         for it in trace:
             if it["action"] == "alloc":
                 live[it["addr"]] = (site(it["frames"]), it["size"])
@@ -186,120 +179,88 @@ def snapshot_truth(path: Path) -> list[dict]:
     return devices
 
 
-def compare(found, truth, path="") -> list[str]:
-    """Where `truth` says something else; what only `found` has is not looked at."""
-    if isinstance(truth, dict) and isinstance(found, dict):
-        return [line for key in truth for line in compare(found.get(key), truth[key], f"{path}/{key}")]
-    if isinstance(truth, list) and isinstance(found, list) and len(truth) == len(found):
-        return [line for at, it in enumerate(truth) for line in compare(found[at], it, f"{path}/{at}")]
-    if isinstance(truth, float) and isinstance(found, float):
-        return [] if abs(truth - found) <= 1e-12 * max(1, abs(truth)) else [f"{path}: {found}, should be {truth}"]
-    return [] if found == truth else [f"{path}: {found}, should be {truth}"]
+def compare(found, truth):
+    """Where `truth` says something else; keys that only `found` has are not looked at."""
+
+    def shared(found, truth):
+        if isinstance(truth, dict) and isinstance(found, dict):
+            return {key: shared(found.get(key), truth[key]) for key in truth}
+        if isinstance(truth, list) and isinstance(found, list) and len(truth) == len(found):
+            return [shared(*pair) for pair in zip(found, truth)]
+        return found
+
+    return differences(shared(found, truth), truth, tolerance=1e-12)
 
 
-def numbers(truth) -> int:
-    if isinstance(truth, dict):
-        return sum(map(numbers, truth.values()))
-    return sum(map(numbers, truth)) if isinstance(truth, (list, tuple)) else 1
+def traced(truth: dict):
+    """A trace of kernels, rows and a span."""
+
+    def check(report: dict):
+        found = {"kernels": kernel_sums(report), "rows": report["trace"]["rows"], "span_ns": report["trace"]["span_ns"]}
+        # Phases are also derived; those of the file are at least there.
+        least = min(found["rows"]["phases"], truth["rows"]["phases"])
+        yield from compare({**found, "rows": {**found["rows"], "phases": least}}, truth)
+        extra = sorted(set(found["kernels"]) - set(truth["kernels"]))
+        yield from (f"kernel {name} is not in the file" for name in extra)
+
+    return check
 
 
-def check_trace(binary: Path, path: Path, truth: dict) -> tuple[list[str], int]:
-    outcome = analyze(binary, path)
-    if outcome.code != 0:
-        return [f"exit {outcome.code}: {outcome.stderr.strip()}"], 0
-    report = outcome.report()
-    rows = report["trace"]["rows"]
-    found = {
-        "kernels": kernel_sums(report),
-        "rows": {name: rows[name] for name in truth["rows"]},
-        "span_ns": report["trace"]["span_ns"],
-    }
-    # Phases are also derived; those of the file are at least there.
-    truth = {**truth, "rows": dict(truth["rows"])}
-    if found["rows"]["phases"] >= truth["rows"]["phases"]:
-        found["rows"]["phases"] = truth["rows"]["phases"]
-    truth.pop("marks", None)
-    extra = sorted(set(found["kernels"]) - set(truth["kernels"]))
-    return compare(found, truth) + [f"kernel {name} is not in the file" for name in extra], numbers(truth)
+def logged(read, truth: dict):
+    """A log of a library: what `read` makes of the report."""
+
+    def check(report: dict):
+        found, wanted = read(report), dict(truth)
+        # trtexec prints shares with six digits.
+        told = wanted.pop("told", {})
+        yield from (f"share of {name}" for name, share in told.items() if abs(found["told"][name] - share) > 1e-6)
+        yield from compare(found, wanted)
+
+    return check
 
 
-def main() -> int:
-    args = arguments(__doc__.split("\n")[0]).parse_args()
-    fixtures = REPOSITORY / "fixtures"
+def cases(corpus: Path, scratch: Path):
+    """Files to analyze, each with what looks at the report."""
     traces = ("kernel_trace", "memory_copy_trace", "hip_runtime_trace", "hip_compile_trace", "hsa_api_trace", "marker_api_trace")
-    cases = []
-    for path in sorted((args.corpus / "rocm").glob("*/*.csv")):
-        if path.stem in traces:
-            cases.append((path, lambda path: check_trace(args.rooflens, path, csv_truth(path))))
-    for path in sorted((fixtures / "rocprofv3").glob("*_trace.csv")):
-        cases.append((path, lambda path: check_trace(args.rooflens, path, csv_truth(path))))
-    scratch = tempfile.TemporaryDirectory()
-    for sql in sorted((fixtures / "rocpd").glob("*.sql")):
-        path = Path(scratch.name) / f"{sql.stem}.db"
+    recorded = [path for path in (corpus / "rocm").glob("*/*.csv") if path.stem in traces]
+    for path in sorted(recorded) + sorted((FIXTURES / "rocprofv3").glob("*_trace.csv")):
+        yield path, traced(csv_truth(path))
+    for sql in sorted((FIXTURES / "rocpd").glob("*.sql")):
+        path = scratch / f"{sql.stem}.db"
         with sqlite3.connect(path) as base:
             base.executescript(sql.read_text())
         base.close()
-        cases.append((path, lambda path: check_trace(args.rooflens, path, database_truth(path))))
-
-    def check_snapshot(path):
-        outcome = analyze(args.rooflens, path)
-        if outcome.code != 0:
-            return [f"exit {outcome.code}: {outcome.stderr.strip()}"], 0
-        truth = snapshot_truth(path)
-        return compare(outcome.report()["memory"], truth), numbers(truth)
-
-    for path in sorted((args.corpus / "torchmem").glob("*.pickle")) + sorted((fixtures / "torchmem").glob("*.pickle")):
-        cases.append((path, check_snapshot))
-
-    def check_log(path, found, truth):
-        outcome = analyze(args.rooflens, path)
-        if outcome.code != 0:
-            return [f"exit {outcome.code}: {outcome.stderr.strip()}"], 0
-        found = found(outcome.report())
-        # trtexec prints shares with six digits.
-        told = truth.pop("told", {})
-        differ = [f"share of {name}" for name, share in told.items() if abs(found["told"][name] - share) > 1e-6]
-        return differ + compare(found, truth), numbers(truth) + len(told)
-
-    def check_printed(log, profile):
-        outcome = analyze(args.rooflens, log)
-        if outcome.code != 0:
-            return [f"exit {outcome.code}: {outcome.stderr.strip()}"], 0
-        return log_truth.off_dumped(outcome.report(), profile), len(outcome.report()["engine_layers"]["layers"])
-
-    for path in sorted((args.corpus / "logs").glob("*.log")) + sorted((fixtures / "blaslog").glob("*.log")):
-        cases.append((path, lambda path: check_log(path, log_truth.found_gemms, log_truth.gemms(path))))
-    for path in sorted((fixtures / "nccl").glob("*")):
-        cases.append((path, lambda path: check_log(path, log_truth.found_collectives, log_truth.collectives(path))))
-    for path in sorted((args.corpus / "tensorrt").glob("*.profile.json")) + sorted((fixtures / "tensorrt").glob("*.profile.json")):
+        yield path, traced(database_truth(path))
+    for path in both(corpus, "torchmem", "torchmem", "*.pickle"):
+        yield path, lambda report, path=path: compare(report["memory"], snapshot_truth(path))
+    for path in both(corpus, "logs", "blaslog", "*.log"):
+        yield path, logged(log_truth.found_gemms, log_truth.gemms(path))
+    for path in sorted((FIXTURES / "nccl").glob("*")):
+        yield path, logged(log_truth.found_collectives, log_truth.collectives(path))
+    for path in both(corpus, "tensorrt", "tensorrt", "*.profile.json"):
         kinds = [path.with_name(path.name.replace(".profile.", f".{kind}.")) for kind in ("profile", "graph", "timing")]
-        files = [file for file in kinds if file.exists()]
-        cases.append((path, lambda path, files=files: check_log(path, log_truth.found_engine, log_truth.engine(files))))
-
+        yield path, logged(log_truth.found_engine, log_truth.engine([file for file in kinds if file.exists()]))
         for name_first in (True, False):
-            log = Path(scratch.name) / f"{path.name}.{'first' if name_first else 'last'}.log"
+            log = scratch / f"{path.name}.{'first' if name_first else 'last'}.log"
             log.write_text(log_truth.dumped(path, name_first))
-            cases.append((log, lambda log, path=path: check_printed(log, path)))
+            yield log, lambda report, path=path: log_truth.off_dumped(report, path)
+    for path in sorted((FIXTURES / "metrics").glob("*.txt")):
+        yield path, logged(log_truth.found_served, log_truth.served(path))
 
-    for path in sorted((fixtures / "metrics").glob("*.txt")):
-        cases.append((path, lambda path: check_log(path, log_truth.found_served, log_truth.served(path))))
 
-    def check_workload(path):
-        outcome = run(args.rooflens, "kernels", "analyze", path, "--format", "json")
-        if outcome.code != 0:
-            return [f"exit {outcome.code}: {outcome.stderr.strip()}"], 0
-        truth = log_truth.workload(path)
-        return compare(log_truth.found_workload(outcome.report()), truth), numbers(truth)
+def both(corpus: Path, folder: str, fixture: str, pattern: str) -> list[Path]:
+    return sorted((corpus / folder).glob(pattern)) + sorted((FIXTURES / fixture).glob(pattern))
 
-    for path in sorted((args.corpus / "rocm").glob("rocprof-compute_*")) + sorted((fixtures / "rocprof_compute").iterdir()):
-        cases.append((path, check_workload))
 
-    judge = Judge("check_formats")
-    for path, check in cases:
-        differ, count = check(path)
-        judge.check(f"{path.parent.name}/{path.name}", differ, f"{count} values")
-    return judge.finish()
+def check_all(judge, args, scratch: Path) -> None:
+    for path, look in cases(args.corpus, scratch):
+        outcome = analyze(args.rooflens, path)
+        wrong = look(outcome.report()) if outcome.code == 0 else [outcome.failure()]
+        judge.check(f"{path.parent.name}/{path.name}", wrong)
+    for path in [*sorted((args.corpus / "rocm").glob("rocprof-compute_*")), *sorted((FIXTURES / "rocprof_compute").iterdir())]:
+        report = must(args.rooflens, "kernels", "analyze", path, "--format", "json").report()
+        judge.check(f"{path.parent.name}/{path.name}", compare(log_truth.found_workload(report), log_truth.workload(path)))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all)

@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
 """HolisticTraceAnalysis 0.5.0 against Rooflens, on every trace that HTA can read.
 
-    VENV/bin/python check_hta.py --rooflens BIN [--corpus DIR] [--only TEXT]
-
-Run it with the Python that has requirements-hta.txt. The two must agree within 0.1 % on idle, compute,
-non-compute, communication, exposed communication and overlap. Where they do not, the
-trace stands in DIFFERENCES with the rules (hta_rules.py) that explain it, and then:
+The two must agree within 0.1 % on idle, compute, non-compute, communication, exposed communication and overlap. Where
+they do not, the trace stands in DIFFERENCES with the rules (hta_rules.py) that explain it, and then:
   * the plain reader with exactly those rules gives HTA's numbers within 0.1 %,
   * without any one of them it does not, so none is listed in vain,
   * Rooflens gives the plain reader's numbers, exactly.
@@ -16,15 +13,14 @@ import io
 import logging
 import math
 import os
-import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import kineto_truth as truth
-from hta_rules import NCCL, QUANTITIES, RULES, launched_in_steps, quantities, rows
-from rooflens_cli import analyze, arguments, kineto_folder
+from hta_rules import QUANTITIES, quantities
+from oracle import ONLY, analyze, kineto_folder, main
 from trace_file import corpus_traces, is_kineto
 
 TOLERANCE = 1e-3
@@ -109,7 +105,7 @@ def ask_rooflens(binary, path, traces) -> dict[int, dict | None]:
     """Rooflens' numbers by rank."""
     outcome = analyze(binary, path)
     if outcome.code != 0:
-        raise RuntimeError(f"exit code {outcome.code}: {outcome.stderr.strip()[:200]}")
+        raise RuntimeError(outcome.failure())
     answers = dict.fromkeys(t.rank for t in traces)
     for row in outcome.report()["devices"]:
         if answers[row["rank"]] is not None:
@@ -141,35 +137,29 @@ def close(quantity, left, right) -> bool:
     return abs(left - right) <= max(TOLERANCE * abs(right), NOISE_NS)
 
 
-def check(binary, corpus: Path, name: str) -> tuple[str, str, list[str], list[str]]:
-    """One trace (or job): its name, the verdict, what to say of it, what is wrong with it."""
+def check(binary, corpus: Path, name: str) -> tuple[str, str, list[str]]:
+    """One trace (or job): its name, the verdict, what is wrong with it."""
     path = corpus / name
     files = corpus_traces(path) if path.is_dir() else [path]
     traces = [truth.load(f) for f in files]
     by_hta = ask_hta({t.rank: f for t, f in zip(traces, files)})
     by_rooflens = ask_rooflens(binary, path, traces)
-    verdict, said, wrong = "agree", [], []
+    rules, verdict, wrong = DIFFERENCES.get(name, set()), "agree", []
     for trace in traces:
         hta, ours, plain = by_hta[trace.rank], by_rooflens[trace.rank], quantities(trace)
         if hta is None or plain is None:
-            if not hta is ours is plain:
-                wrong.append(f"no device work: HTA {hta}, Rooflens {ours}, truth {plain}")
             verdict = "no work"
+            wrong += [] if hta is ours is plain else [f"no device work: HTA {hta}, Rooflens {ours}, truth {plain}"]
             continue
-        if different := [q for q in QUANTITIES if ours[q] != plain[q]]:
-            wrong += [f"{q}: Rooflens {ours[q]}, truth {plain[q]}" for q in different]
-        rules = DIFFERENCES.get(name, set())
+        wrong += [f"{q}: Rooflens {ours[q]}, truth {plain[q]}" for q in QUANTITIES if ours[q] != plain[q]]
         far = apart(hta, ours)
-        if far or rules:
-            verdict = "explained"
-            said += [f"{q}: truth {show(q, plain[q])}, HTA {show(q, hta[q])}" for q in far]
-            said += [f"{rule}: {proof(trace, rule, rules)}" for rule in sorted(rules)]
-        if far and not rules:
-            wrong.append(f"HTA differs on {', '.join(far)} and no rule is listed")
         if rules:
+            verdict = f"explained by {', '.join(sorted(rules))}"
             wrong += check_rules(trace, hta, rules)
+        elif far:
+            wrong.append(f"HTA differs on {', '.join(far)} and no rule is listed")
         wrong += check_known(name, plain, hta)
-    return name, verdict, said, wrong
+    return name, verdict, wrong
 
 
 def check_rules(trace, hta, rules):
@@ -190,72 +180,15 @@ def check_known(name, plain, hta):
             yield f"{q}: HTA {hta[q] / 1000} us, known {hta_us} us"
 
 
-def proof(trace, rule, rules) -> str:
-    """What the rule adds to or takes from the trace, counted."""
-    if rule == "whole_us":
-        full, cut = quantities(trace, rules - {rule}), quantities(trace, rules)
-        before, after = full["communication_ns"], cut["communication_ns"]
-        return f"{before / 1000:.3f} us of communication become {after / 1000:.3f} us"
-    if rule == "nccl_only":
-        missed = [a for a in trace.activities if a.communication and not NCCL.match(a.name)]
-        total = sum(a.dur_ns for a in missed)
-        return f"{len(missed)} collectives of {total / 1000:.3f} us missed: {missed[0].name[:60]}"
-    if rule == "steps_only":
-        return count_dropped(trace)
-    added = [r for r in rows(trace, {rule}) if r.why == rule]
-    names = sorted({r.name for r in added})
-    covered = truth.length(truth.union(r.interval for r in added))
-    return f"{len(added)} rows over {covered / 1000:.3f} us added: {', '.join(names)[:70]}"
-
-
-def count_dropped(trace) -> str:
-    """The work that HTA drops, and when it was launched: ids of launches only grow."""
-    events = [e for e in trace.raw if "dur" in e and e.get("cat") not in (None, "Trace")]
-    device = [e for e in events if truth.device_kind(e["cat"], e["name"])]
-    kept = launched_in_steps(events)
-    first = min(e["args"]["correlation"] for e in events if e["cat"] == "cuda_runtime")
-    dropped = [e["args"]["correlation"] for e in device if e["args"]["correlation"] not in kept]
-    early = sum(c < first for c in dropped)
-    return (
-        f"{len(dropped)} of {len(device)} device activities dropped, {early} of them launched "
-        "before the first recorded call: they ran while the profiler watched"
-    )
-
-
-def show(quantity, value) -> str:
-    if value is None:
-        return "none"
-    return f"{value:.2f} %" if quantity == "overlap_percent" else f"{value / 1000:.3f} us"
-
-
-def main() -> int:
-    parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("--only", default="", metavar="TEXT", help="traces whose path has TEXT")
-    parser.add_argument("--workers", type=int, default=2)
-    args = parser.parse_args()
+def check_all(judge, args, _scratch: Path) -> None:
     corpus = kineto_folder(args.corpus)
-    found = [f for f in corpus_traces(corpus) if is_kineto(f)]
-    names = [str(f.relative_to(corpus)) for f in found] + JOBS
-    wrong_names = [n for n in DIFFERENCES if not (corpus / n).exists()]
-    names = [n for n in names if args.only in n]
-    verdicts, failed = {}, len(wrong_names)
-    for name in wrong_names:
-        print(f"wrong     {name} stands in DIFFERENCES and not in the corpus")
-    with ProcessPoolExecutor(args.workers) as pool:
-        for name, verdict, said, wrong in pool.map(partial(check, args.rooflens, corpus), names):
-            verdict = "wrong" if wrong else verdict
-            verdicts[verdict] = verdicts.get(verdict, 0) + 1
-            failed += bool(wrong)
-            print(f"{verdict:10}{name}", flush=True)
-            for line in said + [f"WRONG {w}" for w in wrong]:
-                print(f"          {line}")
-    print("rules:")
-    for rule in sorted(set().union(*DIFFERENCES.values())):
-        print(f"  {rule}: HTA says that {RULES[rule]}")
-    counts = ", ".join(f"{n} {v}" for v, n in sorted(verdicts.items()))
-    print(f"check_hta: {len(names)} inputs: {counts}; {failed} wrong")
-    return 1 if failed or not names else 0
+    names = [str(f.relative_to(corpus)) for f in corpus_traces(corpus) if is_kineto(f)] + JOBS
+    judge.check("DIFFERENCES names traces", [n for n in DIFFERENCES if not (corpus / n).exists()])
+    with ProcessPoolExecutor(2) as pool:
+        chosen = [n for n in names if args.only in n]
+        for name, verdict, wrong in pool.map(partial(check, args.rooflens, corpus), chosen):
+            judge.check(name, wrong, verdict)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, ONLY)

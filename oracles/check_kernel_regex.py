@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
-"""Which launches a regular expression for kernels selects, three ways: Python's `re.search` on the expression as
-it was given, Nsight Compute with the filter that `rooflens kernels profile --dry-run` plans, and Rooflens' own
-matching (`kernels top --kernel`) over a table of the same names.
+"""Which launches a regular expression for kernels selects, three ways.
 
-    python3 check_kernel_regex.py --rooflens BIN --ncu NCU [--corpus DIR] [--made N]
-
-Nsight Compute filters what it imports: the launches of a report of the corpus are copied under other names.
+Python's `re.search` on the expression as it was given, Nsight Compute with the filter that `rooflens kernels profile
+--dry-run` plans, and Rooflens' own matching (`kernels top --kernel`) over a table of the same names. Nsight Compute
+filters what it imports: the launches of a report of the corpus are copied under other names.
 """
 
 import csv
@@ -14,11 +12,9 @@ import random
 import re
 import shlex
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
-from rooflens_cli import arguments, existing, run
+from oracle import main, needs, option, run
 
 NAMES = [
     "std::enable_if<!T7, void>::type internal::gemvx::kernel<int, __nv_bfloat16, (bool)0, (int)7, (bool)0>(T13)",
@@ -170,42 +166,32 @@ def by_rooflens(binary: Path, table: Path, regex: str) -> list[str]:
     return [row["name"] for row in told.report()["kernels"]]
 
 
-def main() -> int:
-    parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("--ncu", type=existing, required=True, metavar="NCU")
-    parser.add_argument("--made", type=int, default=60, metavar="N")
-    args = parser.parse_args()
+def check_all(judge, args, folder: Path) -> None:
     generator = random.Random(7)
-    accepted = refused = wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        file, table = Path(folder) / "made.ncu-rep", Path(folder) / "made.csv"
-        file.write_bytes(report(args.corpus / "ncu/ESMM__profile_small.ncu-rep", NAMES))
-        shown = by_ncu(args.ncu, file, "::regex:.:")
-        assert shown == NAMES, f"the made report has other names: {shown}"
-        with table.open("w", newline="") as out:
-            rows = csv.writer(out)
-            rows.writerow("Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name".split(","))
-            rows.writerows([[1, 1000 - at, 1, 1, 1, 1, 1, 0, name] for at, name in enumerate(NAMES)])
-        for regex in GIVEN + [made(generator) for _ in range(args.made)]:
-            plan = planned(args.rooflens, regex)
-            if plan is None:
-                refused += 1
-                if regex in GIVEN:
-                    wrong += 1
-                    print(f"refused  {regex}")
-                continue
-            accepted += 1
-            python = [name for name in NAMES if re.search(regex, name)]
-            for who, found in (
-                ("ncu", by_ncu(args.ncu, file, plan)),
-                ("rooflens", by_rooflens(args.rooflens, table, regex)),
-            ):
-                if sorted(found) != sorted(python):
-                    wrong += 1
-                    print(f"differs  {regex}  planned as {plan}\n    {who}: {found}\n    Python: {python}")
-    print(f"check_kernel_regex: {accepted} expressions over {len(NAMES)} names, {refused} refused, {wrong} mismatches")
-    return 0 if accepted and not wrong else 1
+    accepted = refused = 0
+    file, table = folder / "made.ncu-rep", folder / "made.csv"
+    file.write_bytes(report(args.corpus / "ncu/ESMM__profile_small.ncu-rep", NAMES))
+    shown = by_ncu(args.ncu, file, "::regex:.:")
+    judge.check("the made report has these names", [] if shown == NAMES else shown)
+    with table.open("w", newline="") as out:
+        rows = csv.writer(out)
+        rows.writerow("Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name".split(","))
+        rows.writerows([[1, 1000 - at, 1, 1, 1, 1, 1, 0, name] for at, name in enumerate(NAMES)])
+    for regex in GIVEN + [made(generator) for _ in range(args.made)]:
+        plan = planned(args.rooflens, regex)
+        if plan is None:
+            refused += 1
+            if regex in GIVEN:
+                judge.check(regex, ["refused"])
+            continue
+        accepted += 1
+        python = [name for name in NAMES if re.search(regex, name)]
+        found = {"ncu": by_ncu(args.ncu, file, plan), "rooflens": by_rooflens(args.rooflens, table, regex)}
+        differ = [f"{who}: {names}, Python: {python}" for who, names in found.items() if sorted(names) != sorted(python)]
+        if differ:
+            judge.check(f"{regex} planned as {plan}", differ)
+    judge.check("expressions", [] if accepted else ["none is accepted"], f"{accepted} accepted", f"{refused} refused")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, needs("--ncu"), option("--made", type=int, default=60, metavar="N"))

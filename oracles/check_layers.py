@@ -1,25 +1,20 @@
 #!/usr/bin/env python3
 """Layers that `rooflens analyze` finds by the names of kernels, against those that modules name.
 
-    python3 check_layers.py --rooflens BIN [--corpus DIR] [--only TEXT]
-
-Each eager trace with modules is read once more without them: the layers must be the same. Each
-graph replay is held against the modules around the launches of its capture. Where a capture has
-no modules (torch.compile), the number of layers is the number of attentions in the replay.
+Each eager trace with modules is read once more without them: the layers must be the same. Each graph replay is held
+against the modules around the launches of its capture. Where a capture has no modules (torch.compile), the number of
+layers is the number of attentions in the replay.
 """
 
 import bisect
 import gzip
 import json
 import re
-import sys
-import tempfile
 from collections import Counter, defaultdict
 from decimal import Decimal
 from pathlib import Path
+from oracle import ONLY, analyze, kineto_folder, main
 
-from judged import Judge
-from rooflens_cli import analyze, arguments, kineto_folder
 
 LAYER = re.compile(r"nn\.Module: \w*(?:Layer|Block)_(\d+)$")
 EAGER = [
@@ -110,7 +105,7 @@ def attentions(replay) -> int:
 def compare(binary, path, truth, count=None) -> list[str]:
     outcome = analyze(binary, path)
     if outcome.code != 0:
-        return [f"exit code {outcome.code}: {outcome.stderr.strip()[:200]}"]
+        return [outcome.failure()]
     modules = outcome.report().get("modules") or {"layers": []}
     found = {row["layer"]: row["device_ns"] for row in modules["layers"]}
     if count is not None:
@@ -125,22 +120,16 @@ def compare(binary, path, truth, count=None) -> list[str]:
 
 def without_modules(document, folder) -> Path:
     kept = [e for e in document["traceEvents"] if e.get("cat") != "python_function"]
-    path = Path(folder) / "trace.json"
+    path = folder / "trace.json"
     path.write_text(json.dumps({**document, "traceEvents": kept}, default=float))
     return path
 
 
-def main() -> int:
-    parser = arguments(__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", metavar="TEXT")
-    args = parser.parse_args()
+def check_all(judge, args, scratch: Path) -> None:
     folder = kineto_folder(args.corpus)
-    judge = Judge("check_layers")
     for name in [name for name in EAGER if args.only in name]:
         document, trace = events(folder / name)
-        truth = of_modules(trace)
-        with tempfile.TemporaryDirectory() as scratch:
-            judge.check(name, compare(args.rooflens, without_modules(document, scratch), truth))
+        judge.check(name, compare(args.rooflens, without_modules(document, scratch), of_modules(trace)))
     for name in [name for name in REPLAYS if args.only in name]:
         inference = folder / "tracelens/inference" / name
         path = next(inference.glob("*.json.gz"))
@@ -148,8 +137,7 @@ def main() -> int:
         _, capture = events(next((inference / "capture_traces").glob("*.json.gz")))
         truth = of_capture(replay, capture)
         judge.check(name, compare(args.rooflens, path, truth, None if truth else attentions(replay)))
-    return judge.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, ONLY)

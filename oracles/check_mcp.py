@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
 """`rooflens mcp` as the official clients see it, and under hostile calls.
 
-    VENV/bin/python check_mcp.py --rooflens BIN [--every N] [--inspector DIR] [--corpus DIR]
-
-The SDK of the protocol (requirements-users.txt) calls every tool: answers are those of the command line and of the
-Parquet tables. Then come paths that lead out of the root, pipes and devices, huge numbers, wrong types and odd words
-(mcp_attacks.py): each is answered within seconds and shortly, nothing from outside is in an answer, and the server
-answers the next call. Below the protocol (mcp_wire.py): lines that are not JSON, cancellation, end of input.
-`--inspector` names a folder into which npm installed @modelcontextprotocol/inspector: its command line calls every
-tool, too.
+The SDK of the protocol calls every tool: answers are those of the command line and of the Parquet tables. Then come
+paths that lead out of the root, pipes and devices, huge numbers, wrong types and odd words (mcp_attacks.py): each is
+answered within seconds and shortly, nothing from outside is in an answer, and the server answers the next call. Below
+the protocol (mcp_wire.py): lines that are not JSON, cancellation, end of input. `--inspector` names a folder into which
+npm installed @modelcontextprotocol/inspector: its command line calls every tool, too.
 """
 
 import asyncio
@@ -16,19 +13,16 @@ import json
 import os
 import re
 import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 
 import pyarrow.parquet
 from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client
 
-from judged import Judge
 from mcp_attacks import Attack, attacks
 from mcp_files import SECRET, Files
 from mcp_wire import below_the_protocol
-from rooflens_cli import arguments, existing, run
+from oracle import Judge, existing, main, option, run
 
 # Characters of an answer, with what to ask next.
 MOST = 24_000 + 500
@@ -190,21 +184,14 @@ def with_inspector(judge: Judge, args, files: Files) -> None:
         judge.check(f"inspector: {tool}", one(tool, given))
 
 
-def main() -> int:
-    parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="make one of N hostile calls")
-    parser.add_argument("--inspector", type=existing, metavar="DIR", help="folder with the inspector's node_modules")
-    args = parser.parse_args()
-    judge = Judge("check_mcp")
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch).resolve()
-        files = Files(folder, args.rooflens)
-        asyncio.run(with_sdk(judge, args, files))
-        below_the_protocol(judge, args, folder, MOST)
-        if args.inspector:
-            with_inspector(judge, args, files)
-    return judge.finish()
+def check_all(judge, args, folder: Path) -> None:
+    files = Files(folder, args.rooflens)
+    asyncio.run(with_sdk(judge, args, files))
+    below_the_protocol(judge, args, folder, MOST)
+    if args.inspector:
+        with_inspector(judge, args, files)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    every = option("--every", type=int, default=1, metavar="N", help="make one of N hostile calls")
+    main(check_all, every, option("--inspector", type=existing, metavar="DIR", help="folder with the inspector's node_modules"))

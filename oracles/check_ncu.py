@@ -1,24 +1,17 @@
 #!/usr/bin/env python3
-"""Every metric of a `.ncu-rep` file as Rooflens reads it, with its unit, against `ncu --import --page raw`; the
-pages that ncu prints in units of its choice, read back, against the file; and the counters of
-`rooflens kernels analyze`, against the same pages and against CSV files of ncu.
+"""Every metric of a `.ncu-rep` file as Rooflens reads it, with its unit, against `ncu --import --page raw`.
 
-    python3 check_ncu.py --view BIN --ncu NCU --rooflens BIN [--corpus DIR]
-
-The first BIN is the example `ncu_view` of rooflens-ingest, NCU is Nsight Compute 2024.2 or later.
+Also the pages that ncu prints in units of its choice, read back, against the file; and the counters of `rooflens kernels
+analyze`, against the same pages and against CSV files of ncu. --view is the example `ncu_view` of rooflens-ingest.
 """
 
 import csv
 import io
 import json
 import math
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
+from oracle import main, must, needs, said
 
-from judged import Judge
-from rooflens_cli import arguments, existing, run
 
 # Columns that ncu makes itself: not metrics of the file.
 OWN = 13
@@ -26,8 +19,7 @@ OWN = 13
 
 def exported(ncu: Path, file: Path) -> tuple[list[str], list[str], list[list[str]]]:
     """Names, units, and a row for each launch; in base units, with all digits."""
-    argv = [ncu, "--import", file, "--csv", "--page", "raw", "--print-units", "base", "--print-fp"]
-    text = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    text = said(ncu, "--import", file, "--csv", "--page", "raw", "--print-units", "base", "--print-fp")
     head, units, *rows = csv.reader(io.StringIO(text))
     return head, units, rows
 
@@ -48,16 +40,13 @@ def same(shown: str, value) -> bool:
     return abs(number - value) <= 0.5000001 * 10.0**-digits + 1e-9 * abs(value)
 
 
-def printed(args, file: Path, launches: list[dict]) -> tuple[int, list[str]]:
+def printed(args, scratch: Path, file: Path, launches: list[dict]) -> tuple[int, list[str]]:
     """Values of the pages that ncu prints for people, held against the file's own."""
     compared, differ = 0, []
     for page in ("raw", "details"):
-        argv = [args.ncu, "--import", file, "--csv", "--page", page]
-        text = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-        with tempfile.NamedTemporaryFile("w", suffix=".csv") as copy:
-            copy.write("==PROF== talk before the table\n" + text)
-            copy.flush()
-            seen = subprocess.run([args.view, copy.name], capture_output=True, text=True, check=True).stdout
+        copy = scratch / f"{page}.csv"
+        copy.write_text("==PROF== talk before the table\n" + said(args.ncu, "--import", file, "--csv", "--page", page))
+        seen = said(args.view, copy)
         rows = [json.loads(line) for line in seen.splitlines()]
         if len(rows) != len(launches):
             differ.append(f"page {page}: {len(rows)} launches of {len(launches)}")
@@ -149,7 +138,7 @@ def near(name: str, found, expected) -> bool:
 
 
 def analyzed(binary: Path, path: Path) -> list[dict]:
-    kernels = run(binary, "kernels", "analyze", path, "--format", "json").report()["kernels"]
+    kernels = must(binary, "kernels", "analyze", path, "--format", "json").report()["kernels"]
     return sorted(kernels, key=lambda kernel: kernel["launch"])
 
 
@@ -192,42 +181,33 @@ def printed_counters(args, folder: Path) -> tuple[int, list[str]]:
     return compared, differ
 
 
-def main() -> int:
-    parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("--view", type=existing, required=True, metavar="BIN")
-    parser.add_argument("--ncu", type=existing, required=True, metavar="NCU")
-    args = parser.parse_args()
-    files = sorted((args.corpus / "ncu").glob("*.ncu-rep"))
-    judge = Judge("check_ncu")
-    for file in files:
-        compared = 0
-        text = subprocess.run([args.view, file], capture_output=True, text=True, check=True).stdout
-        launches = [json.loads(line) for line in text.splitlines()]
+def metrics(head: list[str], units: list[str], rows: list[list[str]], launches: list[dict]) -> tuple[int, list[str]]:
+    """Every metric and unit of the file against the page."""
+    compared, differ = 0, []
+    for number, (row, launch) in enumerate(zip(rows, launches, strict=True)):
+        for name, shown, unit in list(zip(head, row, units))[OWN:]:
+            told = launch["units"].get(name)
+            if name not in launch["metrics"]:
+                differ += [f"launch {number}: {name} is missing, ncu {shown}"] if shown else []
+            elif not same(shown, launch["metrics"][name]):
+                differ.append(f"launch {number}: {name} {launch['metrics'][name]}, ncu {shown}")
+            if told not in (None, unit):
+                differ.append(f"launch {number}: {name} in {told}, ncu {unit}")
+            compared += (name in launch["metrics"]) + (told is not None)
+    return compared, differ
+
+
+def check_all(judge, args, scratch: Path) -> None:
+    for file in sorted((args.corpus / "ncu").glob("*.ncu-rep")):
+        launches = [json.loads(line) for line in said(args.view, file).splitlines()]
         head, units, rows = exported(args.ncu, file)
-        differ = [] if len(rows) == len(launches) else [f"{len(launches)} launches, ncu {len(rows)}"]
-        for number, (row, launch) in enumerate(zip(rows, launches)):
-            for name, shown in list(zip(head, row))[OWN:]:
-                if name not in launch["metrics"]:
-                    if shown:
-                        differ.append(f"launch {number}: {name} is missing, ncu {shown}")
-                    continue
-                compared += 1
-                if not same(shown, launch["metrics"][name]):
-                    differ.append(f"launch {number}: {name} {launch['metrics'][name]}, ncu {shown}")
-            for name, unit in list(zip(head, units))[OWN:]:
-                told = launch["units"].get(name)
-                compared += told is not None
-                if told is not None and told != unit:
-                    differ.append(f"launch {number}: {name} in {told}, ncu {unit}")
-        for again, differ_again in (printed(args, file, launches), counters(args, file, head, rows)):
-            compared += again
-            differ += differ_again
-        judge.check(file.name, differ, f"{len(launches)} launches, {compared} values")
+        parts = metrics(head, units, rows, launches), printed(args, scratch, file, launches), counters(args, file, head, rows)
+        differ = [line for _, lines in parts for line in lines]
+        judge.check(file.name, differ, f"{len(launches)} launches, {sum(count for count, _ in parts)} values")
     for folder in sorted(args.corpus.glob("llm-perf-opt/reports/*/ncu*")):
         compared, differ = printed_counters(args, folder)
         judge.check(f"{folder.name}, CSV", differ, f"{compared} values")
-    return judge.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, needs("--view"), needs("--ncu"))

@@ -1,16 +1,12 @@
 #!/usr/bin/env python3
 """docs/notebook.ipynb runs from its first cell to its last, and its numbers are true.
 
-    VENV/bin/python check_notebook.py --wheel FILE --rooflens BIN
-
-VENV has requirements-users.txt. nbclient executes the notebook in a kernel that has the wheel and nothing else of
-ours. After some of its cells another one compares what the reader sees with numbers that pyarrow counts in the Parquet
-files, or that follow from the example's own text.
+nbclient executes the notebook in a kernel that has the wheel and nothing else of ours. After some of its cells another
+one compares what the reader sees with numbers that pyarrow counts in the Parquet files, or that follow from the
+example's own text.
 """
 
 import os
-import sys
-import tempfile
 from pathlib import Path
 
 import nbformat
@@ -18,9 +14,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from traitlets.config import Config
 
-from judged import Judge
-from rooflens_cli import REPOSITORY
-from wheel_install import environment, install, wheel_arguments
+from oracle import REPOSITORY, WHEEL, install, installed_environment, main
 
 NOTEBOOK = REPOSITORY / "docs/notebook.ipynb"
 # Cells whose result is HTML, and a word in it.
@@ -147,25 +141,20 @@ def executed(notebook, folder: Path, env: dict):
                 yield f"{cell.id} shows {html[:200]!r}, without {SHOWN[cell.id]!r}"
 
 
-def main() -> int:
-    args = wheel_arguments(__doc__.split("\n")[0]).parse_args()
-    judge = Judge("check_notebook")
-    with tempfile.TemporaryDirectory() as scratch:
-        installed = install(args.wheel, Path(scratch) / "installed")
-        folder = Path(scratch) / "work"
-        folder.mkdir()
-        search = f"{installed / 'bin'}:{os.environ['PATH']}"
-        env = environment(installed, PATH=search, IPYTHONDIR=str(Path(scratch) / "ipython"))
-        notebook = nbformat.read(NOTEBOOK, as_version=4)
-        judge.check("docs/notebook.ipynb has no outputs and is linked", kept_clean(notebook))
-        judge.check("it runs, and its numbers are true", executed(notebook, folder, env), f"{len(CHECKS)} cells compared")
-        # What it asserts is worth something: a wrong number fails.
-        broken = nbformat.read(NOTEBOOK, as_version=4)
-        broken.cells = [cell for cell in broken.cells if cell.id in ("example", "analyze", "ledger")]
-        broken.cells[1].source = broken.cells[1].source.replace("decode-eager", "decode-graphs")
-        judge.check("another trace fails the comparison", [] if list(executed(broken, folder, env)) else ["it passed"])
-    return judge.finish()
+def check_all(judge, args, scratch: Path) -> None:
+    installed, folder = install(args.wheel, scratch / "installed"), scratch / "work"
+    folder.mkdir()
+    search = f"{installed / 'bin'}:{os.environ['PATH']}"
+    env = installed_environment(installed, PATH=search, IPYTHONDIR=str(scratch / "ipython"))
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    judge.check("docs/notebook.ipynb has no outputs and is linked", kept_clean(notebook))
+    judge.check("it runs, and its numbers are true", executed(notebook, folder, env), f"{len(CHECKS)} cells compared")
+    # What it asserts is worth something: a wrong number fails.
+    broken = nbformat.read(NOTEBOOK, as_version=4)
+    broken.cells = [cell for cell in broken.cells if cell.id in ("example", "analyze", "ledger")]
+    broken.cells[1].source = broken.cells[1].source.replace("decode-eager", "decode-graphs")
+    judge.check("another trace fails the comparison", [] if list(executed(broken, folder, env)) else ["it passed"])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, WHEEL)

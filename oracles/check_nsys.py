@@ -1,26 +1,20 @@
 #!/usr/bin/env python3
 """Kernels as Rooflens sums them, by name and by NVTX range, against `nsys stats`: cuda_gpu_kern_sum, nvtx_kern_sum.
 
-    python3 check_nsys.py --rooflens BIN --nsys NSYS [--corpus DIR]
-
-NSYS is Nsight Systems 2023.4 or later; it reads SQLite files that newer versions exported.
+--nsys is Nsight Systems 2023.4 or later; it reads SQLite files that newer versions exported.
 """
 
 import csv
 import io
-import json
 import math
 import os
 import shutil
 import sqlite3
 import statistics
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-from judged import Judge
-from rooflens_cli import analyze, arguments, existing
+from oracle import analyze, main, must, needs, run, said
 
 # Column of nsys, field of Rooflens, digits that nsys prints.
 COLUMNS = [
@@ -60,57 +54,37 @@ SELECT count(DISTINCT range), group_concat(DISTINCT kernel || ':' || duration) F
 """
 
 
-def stats(nsys: Path, file: Path, report: str, first: str) -> list[dict]:
-    """The rows of a report of nsys. It writes beside its input, so it gets a copy."""
+def stats(nsys: Path, file: Path, report: str, first: str) -> str:
+    """A report of nsys as CSV, from its header on. It writes beside its input, so it gets a copy."""
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "report.sqlite"
-        shutil.copy(file, copy)
-        argv = [nsys, "stats", "-q", "--report", report, "--format", "csv", copy]
-        text = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-    lines = text.splitlines(keepends=True)
-    start = next((at for at, line in enumerate(lines) if line.startswith(first)), None)
-    return [] if start is None else list(csv.DictReader(io.StringIO("".join(lines[start:]))))
+        copy = shutil.copy(file, Path(folder) / "report.sqlite")
+        text = said(nsys, "stats", "-q", "--report", report, "--format", "csv", copy)
+    start = text.find(first)
+    return "" if start < 0 else text[start:].rstrip("\n") + "\n"
+
+
+def rows_of(text: str) -> list[dict]:
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def top(rooflens: Path, file: Path, *more: str) -> list[dict]:
     """The rows of Rooflens."""
-    argv = [rooflens, "--quiet", "kernels", "top", file, "--k", "1000000", "--format", "json", *more]
-    text = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-    return json.loads(text)["kernels"]
+    return must(rooflens, "--quiet", "kernels", "top", file, "--k", "1000000", "--format", "json", *more).report()["kernels"]
 
 
-def summary(args, file: Path) -> bytes:
+def summary(args, file: Path, scratch: Path) -> str:
     """`summary_cuda_gpu_kern_sum.csv` of a run whose timeline is this file, whose config asks for CSV."""
-    with tempfile.TemporaryDirectory() as folder:
-        project, run = Path(folder) / "project", Path(folder) / "run"
-
-        def rooflens(*argv: object) -> bytes:
-            cwd = project if project.is_dir() else folder
-            done = subprocess.run([args.rooflens, "--quiet", *argv], capture_output=True, cwd=cwd)
-            assert done.returncode == 0, done.stderr.decode()
-            return done.stdout
-
-        rooflens("init", project)
-        config = rooflens("config", "show", "--resolve", "output.formats=[csv]")
-        rooflens("import", file.resolve(), "-o", run)
-        # What tells a run of `rooflens run` from a trace: its plan and its config.
-        (run / "plan.json").write_text("{}")
-        (run / ".rooflens").mkdir()
-        (run / ".rooflens" / "config.yaml").write_bytes(config)
-        rooflens("report", run)
-        path = run / "report" / "summary_cuda_gpu_kern_sum.csv"
-        return path.read_bytes() if path.exists() else b""
-
-
-def printed(nsys: Path, file: Path) -> bytes:
-    """What `nsys stats` prints of kernels, from its header on; nothing where the file has none."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "report.sqlite"
-        shutil.copy(file, copy)
-        argv = [nsys, "stats", "-q", "--report", "cuda_gpu_kern_sum", "--format", "csv", copy]
-        text = subprocess.run(argv, capture_output=True, check=True).stdout
-    start = text.find(b"Time (%)")
-    return b"" if start < 0 else text[start:].rstrip(b"\n") + b"\n"
+    project, folder = scratch / f"{file.stem}-project", scratch / f"{file.stem}-run"
+    must(args.rooflens, "init", project)
+    config = said(args.rooflens, "--quiet", "config", "show", "--resolve", "output.formats=[csv]", cwd=project)
+    must(args.rooflens, "--quiet", "import", file, "-o", folder)
+    # What tells a run of `rooflens run` from a trace: its plan and its config.
+    (folder / "plan.json").write_text("{}")
+    (folder / ".rooflens").mkdir()
+    (folder / ".rooflens" / "config.yaml").write_text(config)
+    must(args.rooflens, "--quiet", "report", folder)
+    path = folder / "report" / "summary_cuda_gpu_kern_sum.csv"
+    return path.read_bytes().decode() if path.exists() else ""
 
 
 def keyed(rows: list[dict], key) -> dict:
@@ -122,7 +96,7 @@ def keyed(rows: list[dict], key) -> dict:
 
 def kernels(args, file: Path) -> tuple[dict, dict]:
     """Kernels by name: of nsys, of Rooflens."""
-    theirs = stats(args.nsys, file, "cuda_gpu_kern_sum", "Time (%)")
+    theirs = rows_of(stats(args.nsys, file, "cuda_gpu_kern_sum", "Time (%)"))
     return keyed(theirs, lambda row: row["Name"]), keyed(top(args.rooflens, file), lambda row: row["name"])
 
 
@@ -130,7 +104,7 @@ def ranges(args, file: Path) -> tuple[dict, dict]:
     """Kernels by range, thread and name: of nsys, of Rooflens."""
     number = lambda text: int(text) if text else None  # noqa: E731
     theirs = keyed(
-        stats(args.nsys, file, "nvtx_kern_sum", "NVTX Range"),
+        rows_of(stats(args.nsys, file, "nvtx_kern_sum", "NVTX Range")),
         lambda row: (row["NVTX Range"], STYLES[row["Style"]], number(row["PID"]), number(row["TID"]), row["Kernel Name"]),
     )
     ours = keyed(
@@ -167,66 +141,58 @@ def exported(args, report: Path) -> str:
     env = {**os.environ, "ROOFLENS_NSYS": str(args.nsys)}
     answers = []
     for file in (report, report.with_suffix(".sqlite")):
-        argv = [args.rooflens, "--quiet", "analyze", file, "--format", "json"]
-        done = subprocess.run(argv, capture_output=True, text=True, env=env)
-        if done.returncode == 3 and "later Nsight Systems" in done.stderr:
-            return "refused" if "\nhint: " in done.stderr else "refused without a hint"
-        if done.returncode:
-            return f"exit code {done.returncode}: {done.stderr[-200:]}"
-        answers.append(json.loads(done.stdout))
+        done = run(args.rooflens, "--quiet", "analyze", file, "--format", "json", env=env)
+        if done.code == 3 and "later Nsight Systems" in done.stderr:
+            return "refused" if done.hint else "refused without a hint"
+        if done.code:
+            return done.failure()
+        answers.append(done.report())
     return "exact" if answers[0] == answers[1] else "differs"
 
 
-def folders(args, report: Path) -> dict[str, str]:
+def folders(args, report: Path, scratch: Path) -> str:
     """The folders of tables that nsys makes of a report, against its SQLite file, whole JSON by whole JSON."""
-    found = {}
-    with tempfile.TemporaryDirectory() as scratch:
-        for kind, name in (("sqlite", "of-nsys.sqlite"), ("parquetdir", "of-nsys"), ("arrowdir", "of-nsys")):
-            path = Path(scratch) / kind / name
-            path.parent.mkdir()
-            subprocess.run([args.nsys, "export", "--type", kind, "-o", path, report], capture_output=True)
-            if not path.exists():
-                return {f"{report.name} as folders": "refused"}
-            outcome = analyze(args.rooflens, path)
-            found[kind] = outcome.stdout.replace(b"of-nsys.sqlite", b"of-nsys") if outcome.code == 0 else outcome.stderr
-    same = {kind: found[kind] == found["sqlite"] for kind in ("parquetdir", "arrowdir")}
-    return {f"{report.name} as {kind}": "exact" if it else "differs" for kind, it in same.items()}
+    found = []
+    for kind, name in (("sqlite", "of-nsys.sqlite"), ("parquetdir", "of-nsys"), ("arrowdir", "of-nsys")):
+        path = scratch / report.stem / kind / name
+        path.parent.mkdir(parents=True)
+        run(args.nsys, "export", "--type", kind, "-o", path, report)
+        if not path.exists():
+            return "refused"
+        outcome = analyze(args.rooflens, path)
+        found.append(outcome.stdout.replace(b"of-nsys.sqlite", b"of-nsys") if outcome.code == 0 else outcome.stderr)
+    return "exact" if found[0] == found[1] == found[2] else "differs"
 
 
-def main() -> int:
-    parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("--nsys", type=existing, required=True, metavar="NSYS")
-    args = parser.parse_args()
-    judge = Judge("check_nsys")
-    files = sorted((args.corpus / "nsys").glob("*.sqlite"))
-    for file in files:
+def compared(file: Path, read, columns, theirs: dict, rows: dict):
+    """The differences that the file itself does not explain."""
+    yield from (f"only nsys has {key}" for key in theirs.keys() - rows.keys())
+    yield from (f"only Rooflens has {key}" for key in rows.keys() - theirs.keys())
+    for key in theirs.keys() & rows.keys():
+        off = [
+            f"{key}: {field} {rows[key][field]}, nsys {theirs[key][column]}"
+            for column, field, digits in columns
+            if not same(theirs[key][column], rows[key][field], digits)
+        ]
+        if off and not (read is ranges and counted_twice(file, key, rows[key])):
+            yield from off
+
+
+def check_all(judge, args, scratch: Path) -> None:
+    for file in sorted((args.corpus / "nsys").glob("*.sqlite")):
         for read, columns in ((kernels, COLUMNS), (ranges, RANGE_COLUMNS)):
             theirs, rows = read(args, file)
-            differ = [f"only nsys has {key}" for key in theirs.keys() - rows.keys()]
-            differ += [f"only Rooflens has {key}" for key in rows.keys() - theirs.keys()]
-            excused = 0
-            for key in theirs.keys() & rows.keys():
-                off = [
-                    f"{key}: {field} {rows[key][field]}, nsys {theirs[key][column]}"
-                    for column, field, digits in columns
-                    if not same(theirs[key][column], rows[key][field], digits)
-                ]
-                if off and read is ranges and counted_twice(file, key, rows[key]):
-                    excused += 1
-                else:
-                    differ += off
-            judge.check(f"{file.name}: {read.__name__}", differ, f"{len(rows)} rows, {excused} counted twice by nsys")
-        theirs, ours = printed(args.nsys, file).splitlines(), summary(args, file).splitlines()
+            judge.check(f"{file.name}: {read.__name__}", compared(file, read, columns, theirs, rows), f"{len(rows)} rows")
+        theirs, ours = stats(args.nsys, file, "cuda_gpu_kern_sum", "Time (%)").splitlines(), summary(args, file, scratch).splitlines()
         off = [f"{a!r}, nsys {b!r}" for a, b in zip(ours, theirs) if a != b] + ["lines"] * (len(ours) != len(theirs))
         judge.check(f"{file.name}: cuda_gpu_kern_sum as CSV", off, f"{len(ours)} lines")
-    reports = {file.name: exported(args, file) for file in sorted((args.corpus / "nsys").glob("*.nsys-rep"))}
-    for file in sorted((args.corpus / "nsys").glob("*.nsys-rep")):
-        reports |= folders(args, file)
-    for name, verdict in reports.items():
+    reports = sorted((args.corpus / "nsys").glob("*.nsys-rep"))
+    verdicts = {file.name: exported(args, file) for file in reports}
+    verdicts |= {f"{file.name} as folders": folders(args, file, scratch) for file in reports}
+    for name, verdict in verdicts.items():
         judge.check(name, [] if verdict in ("exact", "refused") else [verdict], verdict)
-    judge.check("a report is read", [] if "exact" in reports.values() else ["none is exact"])
-    return judge.finish()
+    judge.check("a report is read", [] if "exact" in verdicts.values() else ["none is exact"])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, needs("--nsys"))

@@ -1,7 +1,5 @@
 """`rooflens run --model`, in a folder without a project: a checkpoint by its path, and by its name on the hub, offline.
 
-    WORKLOAD/bin/python oracles/check_one_model.py --rooflens target/release/rooflens
-
 Needs torch and transformers. A tiny Llama is saved with its tokenizer and chat template. Tokens must be those of
 `model.generate` on the prompts as the chat template renders them; the peaks of the processor are measured once; random
 weights are used only when they are asked for, and the first line says so.
@@ -10,13 +8,10 @@ weights are used only when they are asked for, and the first line says so.
 import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from judged import Judge
-from rooflens_cli import REPOSITORY, arguments, hub_snapshot
+from oracle import REPOSITORY, Outcome, hub_snapshot, main, run
 
 SKELETON = REPOSITORY / "crates/rooflens-project/skeleton"
 NEW_TOKENS = 5
@@ -47,16 +42,19 @@ class Here:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         self.environment = {**os.environ, **own, "PATH": path}
 
-    def run(self, *words: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
-        argv = [self.binary, "run", *words]
-        done = subprocess.run(argv, cwd=self.folder, env=self.environment, capture_output=True, text=True)
-        if done.returncode != code:
-            raise SystemExit(f"rooflens run {' '.join(words)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    def run(self, *words: str, code: int = 0) -> Outcome:
+        done = run(self.binary, "run", *words, cwd=self.folder, env=self.environment)
+        if done.code != code:
+            raise RuntimeError(f"rooflens run {' '.join(words)}: {done.failure()}")
         return done
 
-    def run_folder(self, done: "subprocess.CompletedProcess[str]") -> Path:
-        line = next(line for line in done.stdout.splitlines() if line.startswith("run "))
+    def run_folder(self, done: Outcome) -> Path:
+        line = next(line for line in lines(done) if line.startswith("run "))
         return self.folder / line.split(maxsplit=1)[1]
+
+
+def lines(done: Outcome) -> list[str]:
+    return done.stdout.decode().splitlines()
 
 
 def wrong_tokens(run: Path, model_folder: Path, passes: list[str]):
@@ -88,11 +86,11 @@ def wrong_tokens(run: Path, model_folder: Path, passes: list[str]):
 
 def by_path(here: Here, model: Path):
     done = here.run("--model", str(model), *SHORT)
-    first = done.stdout.splitlines()[0]
+    first = lines(done)[0]
     if not first.startswith("tiny-llama") or "checkpoint weights" not in first:
         yield f"the first line is {first!r}"
     for name in ("MFU", "MBU"):
-        line = next((line for line in done.stdout.splitlines() if line.startswith(name)), "")
+        line = next((line for line in lines(done) if line.startswith(name)), "")
         if "%" not in line or "–" in line:
             yield f"{name} is {line!r}"
     if "measuring them" not in done.stderr:
@@ -108,8 +106,8 @@ def by_path(here: Here, model: Path):
 
 def by_name(here: Here, model: Path):
     done = here.run("--model", HUB_NAME, "profiling=none", *SHORT)
-    if not done.stdout.startswith("tiny-llama"):
-        yield f"the first line is {done.stdout.splitlines()[0]!r}"
+    if not lines(done)[0].startswith("tiny-llama"):
+        yield f"the first line is {lines(done)[0]!r}"
     if "measuring them" in done.stderr:
         yield "peaks are measured a second time"
     run = here.run_folder(done)
@@ -118,7 +116,7 @@ def by_name(here: Here, model: Path):
     yield from wrong_tokens(run, model, ["measure"])
 
 
-def absent(here: Here, _: Path):
+def absent(here: Here):
     done = here.run("--model", "somebody/unknown", code=5)
     if "hf download somebody/unknown" not in done.stderr:
         yield f"the hint is not the command that downloads it: {done.stderr}"
@@ -133,30 +131,21 @@ def without_weights(here: Here, model: Path):
     if "no weights in" not in done.stderr or "model.weights=random" not in done.stderr:
         yield f"that weights are missing is not said: {done.stderr}"
     done = here.run("--model", "bare", "model.weights=random", "profiling=none", *SHORT)
-    if "random weights" not in done.stdout.splitlines()[0]:
-        yield f"the first line is {done.stdout.splitlines()[0]!r}"
+    if "random weights" not in lines(done)[0]:
+        yield f"the first line is {lines(done)[0]!r}"
 
 
-def main() -> int:
-    binary = arguments(__doc__.split("\n")[0]).parse_args().rooflens
-    judge = Judge("check_one_model")
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        scratch = Path(folder)
-        model = scratch / "models/tiny-llama"
-        checkpoint(model)
-        cached = hub_snapshot(scratch / "hub", HUB_NAME, (model / "config.json").read_text())
-        shutil.copytree(model, cached, dirs_exist_ok=True)
-        here = Here(binary, scratch)
-        cases = {
-            "a checkpoint by its path": by_path,
-            "by its name on the hub, offline": by_name,
-            "a name that the cache does not have": absent,
-            "a config without weights": without_weights,
-        }
-        for name, case in cases.items():
-            judge.check(name, case(here, model))
-    return judge.finish()
+def check_all(judge, args, scratch: Path) -> None:
+    model = scratch / "models/tiny-llama"
+    checkpoint(model)
+    cached = hub_snapshot(scratch / "hub", HUB_NAME, (model / "config.json").read_text())
+    shutil.copytree(model, cached, dirs_exist_ok=True)
+    here = Here(args.rooflens, scratch)
+    judge.check("a checkpoint by its path", by_path(here, model))
+    judge.check("by its name on the hub, offline", by_name(here, model))
+    judge.check("a name that the cache does not have", absent(here))
+    judge.check("a config without weights", without_weights(here, model))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all)

@@ -1,8 +1,5 @@
 """The commands of the pages work as pasted, and print what the tutorial says.
 
-    python3 oracles/check_pages.py --rooflens target/release/rooflens --wheel target/wheels/rooflens-0.1.0-….whl
-    python3 oracles/check_pages.py --compile
-
 The tutorial runs in a new virtual environment, without Rust and without the network, from `pip install` to the last
 block of Python. On the other pages every block of
 `sh` runs in an empty folder with the files that it names (`page_files.py`), unless a comment above it says why not:
@@ -21,7 +18,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import venv
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +27,7 @@ import yaml
 import check_docs
 import doc_pages
 import page_files
-from rooflens_cli import REPOSITORY, arguments, existing, hub_snapshot, repository_files
+from oracle import ONLY, REPOSITORY, existing, hub_snapshot, main, option, repository_files
 
 sys.path.insert(0, str(REPOSITORY / ".ci"))
 import tree  # noqa: E402
@@ -56,7 +52,6 @@ class Tally:
     run: int = 0
     not_run: int = 0
     lacking: set[str] = field(default_factory=set)
-    broken: list[str] = field(default_factory=list)
 
 
 class Shell:
@@ -257,44 +252,25 @@ def check_syntax(page: Path, known: check_docs.Help, project: check_docs.Project
     return broken
 
 
-def main() -> int:
-    parser = arguments(__doc__.splitlines()[0], binary_required=False)
-    parser.add_argument("--wheel", type=existing, metavar="WHEEL")
-    parser.add_argument("--only", default="", metavar="TEXT", help="pages whose path holds this")
-    parser.add_argument("--compile", action="store_true", help="run README.md and CONTRIBUTING.md, which compile")
-    options = parser.parse_args()
-    if not options.compile and not (options.rooflens and options.wheel):
-        parser.error("--rooflens and --wheel are needed without --compile")
+def check_all(judge, args, work: Path) -> None:
     tally = Tally()
-    pages = [page for page in ((README, CONTRIBUTING) if options.compile else PAGES) if options.only in str(page)]
-    with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
+    if args.compile:
         target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")).absolute()
-        for page in pages if options.compile else []:
-            found = (compile_readme if page == README else follow_contributing)(target, work, tally)
-            tally.broken += [f"{page.relative_to(REPOSITORY)}:{problem}" for problem in found]
-        if options.compile:
-            return report(tally, len(pages))
-        known = check_docs.Help(options.rooflens)
-        project = check_docs.Project(options.rooflens, work / "project")
-        for page in pages:
-            found = check_syntax(page, known, project)
-            if page == TUTORIAL:
-                found += check_tutorial(options.wheel, options.corpus, work, tally)
-            else:
-                found += check_page(page, options.rooflens, options.corpus, work, tally)
-            tally.broken += [f"{page.relative_to(REPOSITORY)}:{problem}" for problem in found]
-    return report(tally, len(pages))
-
-
-def report(tally: Tally, pages: int) -> int:
-    for line in tally.broken:
-        print(line)
-    for need in sorted(tally.lacking):
-        print(f"blocks that need {need} were not run")
-    print(f"{tally.run} commands of {pages} pages, {tally.not_run} blocks not run, {len(tally.broken)} problems")
-    return 1 if tally.broken else 0
+        judge.check("README.md", compile_readme(target, work, tally))
+        judge.check("CONTRIBUTING.md", follow_contributing(target, work, tally))
+        return
+    known = check_docs.Help(args.rooflens)
+    project = check_docs.Project(args.rooflens, work / "project")
+    for page in [page for page in PAGES if args.only in str(page)]:
+        name = str(page.relative_to(REPOSITORY))
+        judge.check(f"{name}: blocks parse", check_syntax(page, known, project))
+        if page == TUTORIAL:
+            judge.check(f"{name}: commands", check_tutorial(args.wheel, args.corpus, work, tally))
+        else:
+            judge.check(f"{name}: commands", check_page(page, args.rooflens, args.corpus, work, tally))
+    print(f"{tally.run} commands, {tally.not_run} blocks not run, without {sorted(tally.lacking) or 'nothing'}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    compiles = option("--compile", action="store_true", help="run README.md and CONTRIBUTING.md, which compile")
+    main(check_all, ONLY, compiles, option("--wheel", type=existing, metavar="WHEEL"), binary=False)

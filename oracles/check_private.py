@@ -1,24 +1,20 @@
 #!/usr/bin/env python3
 """Nothing private of a report may be in what Rooflens writes.
 
-    venvs/oracle/bin/python check_private.py --rooflens BIN [--corpus DIR]
-
-Nsight's files hold the environment of every process of the machine they were recorded on, its name, its
-users and their command lines. This finds them by itself (every text of every SQLite table, the plain bytes
-of everything else), plants some more in a copy of each database, lets Rooflens write all it can from the
-file, and looks for each value in all of it: plain files byte by byte, Parquet cell by cell.
+Nsight's files hold the environment of every process of the machine they were recorded on, its name, its users and their
+command lines. This finds them by itself (every text of every SQLite table, the plain bytes of everything else), plants
+some more in a copy of each database, lets Rooflens write all it can from the file, and looks for each value in all of
+it: plain files byte by byte, Parquet cell by cell.
 """
 
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 import duckdb
-from rooflens_cli import arguments
+
+from oracle import main, run
 
 ASSIGNMENT = re.compile(rb"(?:^|[\0\n\"' ;])([A-Z][A-Z0-9_]{2,})=([^\0\n\";]{6,})")
 TELLING = re.compile(rb"host.?name|user.?name|:ARGUMENT_|:COMMAND", re.IGNORECASE)
@@ -87,44 +83,37 @@ def written(folder: Path):
             yield path, path.read_bytes()
 
 
-def commands(binary: str, path: Path, out: Path):
+def commands(path: Path, out: Path):
     if path.suffix == ".ncu-rep":
-        yield [binary, "kernels", "analyze", str(path), "-o", str(out / "kernels")]
-        return
-    yield [binary, "analyze", str(path), "-o", str(out / "run")]
-    yield [binary, "kernels", "top", str(path), "-o", str(out / "top.yaml")]
+        return [["kernels", "analyze", path, "-o", out / "kernels"]]
+    return [["analyze", path, "-o", out / "run"], ["kernels", "top", path, "-o", out / "top.yaml"]]
 
 
-def main() -> int:
-    options = arguments(__doc__).parse_args()
-    files = sorted([*options.corpus.glob("nsys/*.sqlite"), *options.corpus.glob("ncu/*.ncu-rep")])
-    if not files:
-        sys.exit(f"check_private: no reports in {options.corpus}")
-    values = leaks = bytes_read = 0
-    for path in files:
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as copies:
-            out = Path(folder)
-            if path.suffix == ".sqlite":
-                path = plant(path, Path(copies))
-            secrets = private(path)
-            for argv in commands(str(options.rooflens), path, out):
-                done = subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL)
-                (out / f"{argv[1]}-{argv[2].strip('/').split('/')[-1]}.out").write_bytes(done.stdout + done.stderr)
-            found = 0
-            for file, content in written(out):
-                bytes_read += len(content)
-                # The path that was given on the command line is the caller's own.
-                content = content.replace(str(path).encode(), b"").replace(str(out).encode(), b"")
-                for secret in secrets:
-                    if secret in content:
-                        found += 1
-                        print(f"LEAK    {path.name}: {file.relative_to(out)} has {secret[:80]!r}")
+def leaks(binary: Path, path: Path, out: Path, secrets: set[bytes]):
+    for number, words in enumerate(commands(path, out)):
+        done = run(binary, *words)
+        (out / f"{number}.out").write_bytes(done.stdout + done.stderr.encode())
+    for file, content in written(out):
+        # The path that was given on the command line is the caller's own.
+        content = content.replace(str(path).encode(), b"").replace(str(out).encode(), b"")
+        yield from (f"{file.relative_to(out)} has {secret[:80]!r}" for secret in secrets if secret in content)
+
+
+def check_all(judge, args, scratch: Path) -> None:
+    values = 0
+    for path in sorted([*args.corpus.glob("nsys/*.sqlite"), *args.corpus.glob("ncu/*.ncu-rep")]):
+        out, copies = scratch / "out", scratch / "copies"
+        out.mkdir()
+        copies.mkdir()
+        if path.suffix == ".sqlite":
+            path = plant(path, copies)
+        secrets = private(path)
         values += len(secrets)
-        leaks += found
-        print(f"{'LEAKS ' if found else 'private'} {path.name}: {len(secrets)} values")
-    print(f"check_private: {values} values of {len(files)} files, {bytes_read} bytes looked through, {leaks} leaks")
-    return 1 if leaks or values < 50 else 0
+        judge.check(path.name, leaks(args.rooflens, path, out, secrets), f"{len(secrets)} values")
+        shutil.rmtree(out)
+        shutil.rmtree(copies)
+    judge.check("private values are found", [] if values >= 50 else [f"only {values}"])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all)

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Long work in Python: other threads go on, Ctrl-C ends it, and it is as quick as the command line.
 
-    VENV/bin/python check_python_work.py --wheel FILE --rooflens BIN [--corpus DIR] [--large]
-
 Threads and Ctrl-C: on a job of five ranks of 200 MB, made of a real trace. `--large` takes a trace of 1 GB instead,
 kept in ROOFLENS_CACHE, and judges times: for a machine with nothing else to do. Otherwise they are compared with the
 time of the whole analysis.
@@ -14,16 +12,13 @@ import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import big_trace
-from judged import Judge
-from rooflens_cli import REPOSITORY
-from wheel_install import environment, install, wheel_arguments
+from oracle import FIXTURES, WHEEL, install, installed_environment, main, option
 
-SMALL = REPOSITORY / "fixtures/kineto/decode.json"
+SMALL = FIXTURES / "kineto/decode.json"
 ROUNDS = 3
 # At most this much longer than the command line.
 RATIO = 1.1
@@ -138,30 +133,23 @@ def large(corpus: Path) -> Path:
     return file
 
 
-def main() -> int:
-    parser = wheel_arguments(__doc__.split("\n")[0])
-    parser.add_argument("--large", action="store_true", help="a trace of 1 GB, and judge the time")
-    args = parser.parse_args()
-    judge = Judge("check_python_work")
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
-        env = environment(install(args.wheel, scratch / "installed"))
-        if args.large:
-            trace, times = large(args.corpus), {}
-            judge.check("as quick as the command line", speed(trace, args.rooflens, env, times),
-                        lambda: ", ".join(f"{name} {statistics.median(found):.2f} s" for name, found in times.items()))
-        else:
-            trace = big_trace.job(big_trace.make(args.corpus, scratch / "large.json", 200), scratch / "job", 5)
-        beats, plain, saved = {}, {}, {}
-        judge.check("other threads go on", threads(trace, env, beats, args.large),
-                    lambda: f"{beats['busy']['per_s']:.0f} of {beats['idle']['per_s']:.0f} beats per second, "
-                            f"longest pause {beats['busy']['longest_s'] * 1e3:.0f} ms")
-        within_s = INTERRUPTED_WITHIN_S if args.large else max(INTERRUPTED_WITHIN_S, beats["busy"]["takes_s"] / 2)
-        judge.check("Ctrl-C", interrupted(trace, env, within_s, plain), lambda: f"after {plain['after_s'] * 1e3:.0f} ms")
-        judge.check("Ctrl-C while a run is written", interrupted(trace, env, within_s, saved, scratch / "run"),
-                    lambda: f"after {saved['after_s'] * 1e3:.0f} ms")
-    return judge.finish()
+def check_all(judge, args, scratch: Path) -> None:
+    env = installed_environment(install(args.wheel, scratch / "installed"))
+    if args.large:
+        trace, times = large(args.corpus), {}
+        judge.check("as quick as the command line", speed(trace, args.rooflens, env, times),
+                    lambda: ", ".join(f"{name} {statistics.median(found):.2f} s" for name, found in times.items()))
+    else:
+        trace = big_trace.job(big_trace.make(args.corpus, scratch / "large.json", 200), scratch / "job", 5)
+    beats, plain, saved = {}, {}, {}
+    judge.check("other threads go on", threads(trace, env, beats, args.large),
+                lambda: f"{beats['busy']['per_s']:.0f} of {beats['idle']['per_s']:.0f} beats per second, "
+                        f"longest pause {beats['busy']['longest_s'] * 1e3:.0f} ms")
+    within_s = INTERRUPTED_WITHIN_S if args.large else max(INTERRUPTED_WITHIN_S, beats["busy"]["takes_s"] / 2)
+    for name, seen, output in (("Ctrl-C", plain, []), ("Ctrl-C while a run is written", saved, [scratch / "run"])):
+        after = lambda seen=seen: f"after {seen['after_s'] * 1e3:.0f} ms"
+        judge.check(name, interrupted(trace, env, within_s, seen, *output), after)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, WHEEL, option("--large", action="store_true", help="a trace of 1 GB, and judge the time"))

@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 """How long `rooflens query` takes beside bare DataFusion and DuckDB, over more runs, and in little memory. Release builds.
 
-    VENV/bin/python check_query_speed.py --rooflens BIN --xtask BIN --engines DIR --work DIR [--parts bare,scale,memory] [--judge]
-
---engines is the folder of `rooflens-query`, with `examples/bare` below it. Times are the best of --rounds, of whole
+--engines is the folder of `rooflens-query`, with `examples/bare` below it. Times are the best of several rounds, of whole
 processes, taken in turns. Fleets are made in --work where they are not there yet.
 
 bare    Each named query, and scans of all kernels: ours, bare DataFusion on the same SQL and files, DuckDB. At most
         1.2 times bare, and about four times DuckDB. Of the store as it was added to, and compacted; there, queries that
         read roll-ups alone take at most 100 ms in the engine.
 scale   A tenth of the runs in a tenth of the days: scans of everything at most 11 times as long, of one day twice.
-memory  A compacted store of --gigabytes (files repeated as links for other tenants) within 512 MB; what spills says so."""
+memory  A compacted store of 10 GB (files repeated as links for other tenants) within 512 MB; what spills says so."""
 
-import argparse
 import json
 import os
 import re
@@ -23,11 +20,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from oracle import main, must, needs, option, said
+from store.reader import sealed
+
 sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
 import engines  # noqa: E402
-from check_store import sealed  # noqa: E402
-from rooflens_cli import existing  # noqa: E402
 
+RUNS, ROWS_PER_RUN, DAYS, ROUNDS, GIGABYTES = 1000, 50_000, 30, 5, 10
 SCANS = {
     "scan: sums by kernel": "SELECT kernel_id, count(*) AS n, sum(dur_ns) AS total, max(dur_ns) AS longest FROM kernels GROUP BY kernel_id",
     "scan: by run and rank": "SELECT run_id, rank, sum(dur_ns) AS total FROM kernels GROUP BY run_id, rank",
@@ -46,11 +45,11 @@ class Fleet:
     """A store that `xtask make-fleet` made."""
 
     def __init__(self, options, runs, days):
-        self.store = options.work / f"fleet-{runs}x{options.rows_per_run}-{days}"
+        self.store = options.work / f"fleet-{runs}x{ROWS_PER_RUN}-{days}"
         truth = self.store.with_suffix(".truth.json")
         if not truth.exists():
-            command = [options.xtask, "make-fleet", "--store", self.store, "--truth", truth, "--runs", runs, "--rows-per-run", options.rows_per_run, "--days", days]
-            subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
+            size = ["--runs", runs, "--rows-per-run", ROWS_PER_RUN, "--days", days]
+            must(options.xtask, "make-fleet", "--store", self.store, "--truth", truth, *size, timeout_s=7200)
         self.truth = json.loads(truth.read_text())
 
     def compacted(self, options):
@@ -61,7 +60,7 @@ class Fleet:
             shutil.rmtree(other.store, ignore_errors=True)
             shutil.copytree(self.store, other.store)
             for words in (["compact"], ["vacuum", "--older-than", "0"]):
-                subprocess.run([options.rooflens, "store", *words, "--store", other.store, "--quiet"], check=True)
+                must(options.rooflens, "store", *words, "--store", other.store, "--quiet", timeout_s=7200)
             (other.store / "done").touch()
         return other
 
@@ -78,31 +77,28 @@ class Bench:
         if not holds:
             self.wrong.append(words)
 
-    def ours(self, store, words, *more):
-        """Seconds of the whole command, what it printed, and the engine's own milliseconds."""
-        command = [self.options.rooflens, "query", *words, "--store", store, "--format", "json", *more]
+    def ours(self, store, words):
+        """Seconds of the whole command, and its answer."""
         begun = time.monotonic()
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=self.environment)
-        seconds = time.monotonic() - begun
-        if done.returncode:
-            raise SystemExit(f"{words}: {done.stderr.strip()}")
-        return seconds, done
+        done = must(self.options.rooflens, "query", *words, "--store", store, "--format", "json", env=self.environment)
+        return time.monotonic() - begun, done.report()
+
+    def one(self, store, sql):
+        """The only cell of an answer."""
+        return self.ours(store, [sql])[1]["rows"][0][0]
 
     def bare(self, store, sql):
-        """Seconds of the whole process, of the query alone, and its rows."""
+        """Seconds of the whole process, of the query alone."""
         file = self.options.work / "query.sql"
         file.write_text(sql)
         begun = time.monotonic()
-        done = subprocess.run([self.options.engines / "examples/bare", store, file], capture_output=True, text=True, check=True)
-        seconds = time.monotonic() - begun
-        ms, rows = re.match(r"(\d+) ms, (\d+) rows", done.stdout).groups()
-        return seconds, int(ms) / 1000, int(rows)
+        told = said(self.options.engines / "examples/bare", store, file)
+        return time.monotonic() - begun, int(re.match(r"(\d+) ms, (\d+) rows", told)[1]) / 1000
 
     def rendered(self, words, dialect):
         if len(words) == 1 and " " in words[0]:
             return words[0]
-        command = [self.options.rooflens, "query", *words, "--show", dialect]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return said(self.options.rooflens, "query", *words, "--show", dialect)
 
     def questions(self, fleet):
         for asked in fleet.truth["queries"]:
@@ -112,22 +108,21 @@ class Bench:
             yield name, [sql.format(kernel=kernel)]
 
     def kernel(self, fleet):
-        return json.loads(self.ours(fleet.store, ["SELECT min(kernel_id) FROM kernel_dim"])[1].stdout)["rows"][0][0]
+        return self.one(fleet.store, "SELECT min(kernel_id) FROM kernel_dim")
 
 
 def part_bare(bench, fleet, is_compacted):
-    views = subprocess.run([bench.options.rooflens, "export", "duckdb", "--views", "--store", fleet.store], check=True, capture_output=True, text=True)
-    duckdb = engines.DuckDb(views.stdout)
+    duckdb = engines.DuckDb(said(bench.options.rooflens, "export", "duckdb", "--views", "--store", fleet.store))
     duckdb.connection.execute("SET threads = 2")
     print(f"{'seconds':32} {'ours':>7} {'engine':>7} {'bare':>7} {'query':>7} {'DuckDB':>7}  ours/bare")
     for name, words in bench.questions(fleet):
         ours, inside, bare, bare_query, other = [], [], [], [], []
         datafusion, duck = bench.rendered(words, "datafusion"), bench.rendered(words, "duckdb")
-        for _ in range(bench.options.rounds):
-            seconds, done = bench.ours(fleet.store, words)
+        for _ in range(ROUNDS):
+            seconds, answer = bench.ours(fleet.store, words)
             ours.append(seconds)
-            inside.append(json.loads(done.stdout)["elapsed_ms"] / 1000)
-            seconds, query, rows = bench.bare(fleet.store, datafusion)
+            inside.append(answer["elapsed_ms"] / 1000)
+            seconds, query = bench.bare(fleet.store, datafusion)
             bare.append(seconds)
             bare_query.append(query)
             begun = time.monotonic()
@@ -150,11 +145,11 @@ def reads(bench, words):
 
 def part_scale(bench, fleet, tenth):
     kernel = bench.kernel(fleet)
-    day = json.loads(bench.ours(tenth.store, ["SELECT min(day) FROM runs"])[1].stdout)["rows"][0][0]
+    day = bench.one(tenth.store, "SELECT min(day) FROM runs")
     asked = [(name, sql.format(kernel=kernel), RUNS_FACTOR) for name, sql in SCANS.items()] + [("one day", ONE_DAY.format(day=day), DAY_FACTOR)]
     for name, sql, limit in asked:
         small, large = [], []
-        for _ in range(bench.options.rounds):
+        for _ in range(ROUNDS):
             small.append(bench.ours(tenth.store, [sql])[0])
             large.append(bench.ours(fleet.store, [sql])[0])
         factor = min(large) / min(small)
@@ -165,7 +160,7 @@ def part_scale(bench, fleet, tenth):
 def repeated(bench, fleet):
     """A store of many gigabytes: the files of a fleet once more for other tenants, as links, with manifests of their own."""
     store = bench.options.work / "large"
-    copies = -(-bench.options.gigabytes * 10**9 // fleet.bytes())
+    copies = -(-GIGABYTES * 10**9 // fleet.bytes())
     if (store / f"copies-{copies}").exists():
         return store
     shutil.rmtree(store, ignore_errors=True)
@@ -210,8 +205,7 @@ def highest_memory(command, environment):
 def part_memory(bench, fleet):
     store = repeated(bench, fleet)
     size = sum(file.stat().st_size for file in store.rglob("*.parquet"))
-    rows = json.loads(bench.ours(store, ["SELECT count(*) FROM kernels"])[1].stdout)["rows"][0][0]
-    print(f"{size / 1e9:.1f} GB, {rows} kernels")
+    print(f"{size / 1e9:.1f} GB, {bench.one(store, 'SELECT count(*) FROM kernels')} kernels")
     for name, sql in [*SCANS.items(), ("sort", SPILLS)]:
         command = [bench.options.rooflens, "query", sql.format(kernel=0), "--store", store, "--memory", MEMORY, "-o", bench.options.work / "answer.parquet"]
         seconds, told, highest = highest_memory(command, bench.environment)
@@ -221,35 +215,21 @@ def part_memory(bench, fleet):
         bench.judge(name != "sort" or spilled, "the sort does not say that it spilled")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rooflens", type=existing, required=True)
-    parser.add_argument("--xtask", type=existing, required=True)
-    parser.add_argument("--engines", type=existing, required=True, metavar="DIR")
-    parser.add_argument("--work", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--rows-per-run", type=int, default=50_000)
-    parser.add_argument("--days", type=int, default=30)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--gigabytes", type=int, default=10)
-    parser.add_argument("--parts", default="bare,scale,memory")
-    parser.add_argument("--judge", action="store_true", help="fail where a figure is missed")
-    options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
-    bench, fleet = Bench(options), Fleet(options, options.runs, options.days)
-    parts = options.parts.split(",")
-    if "bare" in parts:
-        part_bare(bench, fleet, is_compacted=False)
-        print("compacted:")
-        part_bare(bench, fleet.compacted(options), is_compacted=True)
-    if "scale" in parts:
-        part_scale(bench, fleet, Fleet(options, options.runs // 10, options.days // 10))
-    if "memory" in parts:
-        part_memory(bench, fleet.compacted(options))
-    for words in bench.wrong:
-        print(f"missed: {words}")
-    return 1 if options.judge and bench.wrong else 0
+def check_all(judge, args, _scratch: Path) -> None:
+    args.work.mkdir(parents=True, exist_ok=True)
+    fleet = Fleet(args, RUNS, DAYS)
+    parts = {
+        "bare": lambda bench: part_bare(bench, fleet, is_compacted=False),
+        "bare, compacted": lambda bench: part_bare(bench, fleet.compacted(args), is_compacted=True),
+        "scale": lambda bench: part_scale(bench, fleet, Fleet(args, RUNS // 10, DAYS // 10)),
+        "memory": lambda bench: part_memory(bench, fleet.compacted(args)),
+    }
+    for name, part in parts.items():
+        bench = Bench(args)
+        part(bench)
+        judge.check(name, bench.wrong)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    work = option("--work", type=Path, required=True, metavar="DIR")
+    main(check_all, needs("--xtask"), needs("--engines"), work)

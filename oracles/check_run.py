@@ -1,30 +1,27 @@
 #!/usr/bin/env python3
 """`rooflens run` on real PyTorch and vLLM: tokens, steps, operators and files of whole runs.
 
-    VENV/bin/python check_run.py --rooflens BIN [--nsys NSYS] [--only TEXT] [--keep DIR]
-
-VENV has torch, transformers and vLLM (python/requirements-test.txt). A project is made, three tiny
-checkpoints are run in it, and every run is held against Transformers itself and a plain reader of the
-trace: nothing of the package that was run is used, but for making the checkpoints.
+Needs torch, transformers and vLLM. A project is made, tiny checkpoints are run in it, and every run is held against
+Transformers itself and a plain reader of the trace: nothing of the package that was run is used, but for making the
+checkpoints.
 """
 
-import contextlib
+import gzip
 import json
 import os
 import re
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
 from pathlib import Path
 
-import run_metrics
 import kineto_truth as truth
+import run_metrics
 from documents import coverage
 from documents.validate import Documents
-from judged import Judge
-from rooflens_cli import REPOSITORY, arguments, existing
+from oracle import FIXTURES, REPOSITORY, existing, main, must, option
+from oracle import run as start
 
 NEW_TOKENS = 12
 QUESTION = "What is in it?"
@@ -43,15 +40,12 @@ UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 DOCUMENTS = Documents()
 
 
-def project(binary: Path, folder: Path) -> Path:
-    subprocess.run([binary, "init", folder / "p"], check=True, capture_output=True)
-    return folder / "p"
+def package() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(REPOSITORY / "python")}
 
 
 def checkpoint(folder: Path, kind: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "python")}
-    argv = [sys.executable, "-m", "rooflens.tiny", kind, folder / "models" / kind]
-    subprocess.run(argv, check=True, capture_output=True, env=environment)
+    must(sys.executable, "-m", "rooflens.tiny", kind, folder / "models" / kind, env=package())
 
 
 def pictures(folder: Path) -> None:
@@ -71,12 +65,10 @@ def run(binary: Path, folder: Path, *overrides: str) -> tuple[Path, list[str]]:
     before = set(folder.glob("runs/*/*/*"))
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [binary, "run", *overrides], cwd=folder, env=environment, capture_output=True, text=True, timeout=900
-    )
+    done = start(binary, "run", *overrides, cwd=folder, env=environment)
     made = set(folder.glob("runs/*/*/*")) - before
-    if done.returncode or len(made) != 1:
-        return folder, [f"exit code {done.returncode}, {len(made)} runs; {done.stderr[-1500:]}"]
+    if done.code or len(made) != 1:
+        return folder, [f"{len(made)} runs, {done.failure()}"]
     wrong = []
     if len(done.stdout.splitlines()) > 40:
         wrong.append(f"the summary has {len(done.stdout.splitlines())} lines: more than a screen")
@@ -174,8 +166,6 @@ def check_trace(folder: Path):
 
 
 def annotations(folder: Path) -> list[str]:
-    import gzip
-
     with gzip.open(folder / "raw/torch_profiler/trace.json.gz") as file:
         events = json.load(file)["traceEvents"]
     return [e["name"] for e in events if e.get("cat") == "user_annotation"]
@@ -232,11 +222,15 @@ def check_matches(folder: Path):
             yield f"{phase}: matched {row['matched_flops']} of {both} FLOPs; left over {left[:5]}; lacking {short}"
 
 
+def check_whole(folder: Path) -> list[str]:
+    return [line for check in (check_files, check_trace, check_flops, check_matches) for line in check(folder)]
+
+
 def uv_environment(binary: Path, folder: Path) -> list[str]:
     """An environment of uv that sees the packages of this interpreter, and the settings that name it."""
-    subprocess.run([binary, "init", folder, "--force", "--with", "pyproject"], check=True, capture_output=True)
-    uv = [Path(sys.executable).parent / "uv", "venv", "--quiet", "--offline", "--clear", "--python", sys.executable]
-    subprocess.run([*uv, folder / ".venvs/oracle"], check=True, capture_output=True)
+    must(binary, "init", folder, "--force", "--with", "pyproject")
+    words = ["venv", "--quiet", "--offline", "--clear", "--python", sys.executable, folder / ".venvs/oracle"]
+    must(Path(sys.executable).parent / "uv", *words)
     site = Path(sysconfig.get_paths()["purelib"])
     inside = folder / ".venvs/oracle/lib" / site.parent.name / "site-packages"
     (inside / "packages.pth").write_text(f"{site}\n")
@@ -310,9 +304,9 @@ def check_timeline(binary: Path, folder: Path, nsys: Path, small: list[str]):
         yield f"recorded in decode alone, the timeline has {sorted(names)}"
     never = ["runtime=command", "runtime.argv=[sleep,'1']", "hydra.run.dir=runs/nsys/never/0"]
     never += ["pipeline.nsys.enable=true", "pipeline.torch_profiler.enable=false", f"pipeline.nsys.program={nsys}"]
-    done = subprocess.run([binary, "run", *never], cwd=folder, capture_output=True, text=True)
-    if done.returncode != 4 or "nsys recorded nothing" not in done.stderr:
-        yield f"a capture that never began: exit code {done.returncode}, {done.stderr[-400:]}"
+    done = start(binary, "run", *never, cwd=folder)
+    if done.code != 4 or "nsys recorded nothing" not in done.stderr:
+        yield f"a capture that never began: {done.failure()}"
 
 
 def cases(binary: Path, folder: Path, nsys: Path | None):
@@ -327,32 +321,24 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
 
     def first():
         where, wrong = run(binary, folder, *small)
-        return wrong or [*check_files(where), *check_trace(where), *check_flops(where), *check_matches(where)]
+        return wrong or check_whole(where)
 
     def text_model(kind, *more):
         checkpoint(folder, kind)
         where, wrong = of_model(kind, *more)
-        return wrong or [
-            *check_files(where), *check_trace(where), *check_flops(where), *check_matches(where),
-            *check_tokens(where, folder / "models" / kind, texts, False),
-        ]  # fmt: skip
+        return wrong or [*check_whole(where), *check_tokens(where, folder / "models" / kind, texts, False)]
 
     def picture_model(*more):
         checkpoint(folder, "qwen2.5-vl")
         pictures(folder)
         dataset = ["dataset.kind=image", "dataset.root=datasets/pictures", "dataset.patterns=['*.png']"]
         where, wrong = of_model("qwen2.5-vl", *dataset, f"+dataset.prompt='{QUESTION}'", *more)
-        return wrong or [
-            *check_files(where), *check_trace(where), *check_flops(where), *check_matches(where),
-            *check_tokens(where, folder / "models/qwen2.5-vl", folder / "datasets/pictures", True),
-        ]  # fmt: skip
+        tokens = check_tokens(where, folder / "models/qwen2.5-vl", folder / "datasets/pictures", True)
+        return wrong or [*check_whole(where), *tokens]
 
     def ocr_model():
         """Remote code without a processor; the answer is planted, as fixtures/models/deepseek-ocr-tiny says."""
-        script = REPOSITORY / "fixtures/models/deepseek-ocr-tiny/make.py"
-        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "python")}
-        argv = [sys.executable, script, folder / "models/deepseek_ocr"]
-        subprocess.run(argv, check=True, capture_output=True, env=environment)
+        must(sys.executable, FIXTURES / "models/deepseek-ocr-tiny/make.py", folder / "models/deepseek_ocr", env=package())
         page(folder / "datasets/omnidocbench/source-data/images")
         chosen = ["model=deepseek_ocr", "dataset=omnidocbench", "model.preprocess.base_size=256", "model.dtype=fp32"]
         where, wrong = run(binary, folder, *small, *chosen, "pipeline.direct_inference.enable=true")
@@ -369,7 +355,7 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
 
     def peaks():
         words = ["hardware", "measure", "--python", sys.executable, "--device", "cpu", "--seconds", "1"]
-        done = subprocess.run([binary, *words, "--format", "json"], cwd=folder, capture_output=True, text=True)
+        done = must(binary, *words, "--format", "json", cwd=folder)
         before = len(DOCUMENTS.wrong)
         DOCUMENTS.text(done.stdout, "rooflens hardware measure", "hardware")
         return DOCUMENTS.wrong[before:]
@@ -390,27 +376,17 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
         yield "nsys around pytorch", lambda: list(check_timeline(binary, folder, nsys, small[:1]))
 
 
-def main() -> int:
-    parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("--nsys", type=existing, metavar="NSYS", help="Nsight Systems, to be driven, too")
-    parser.add_argument("--only", action="append", metavar="TEXT", help="runs whose name contains TEXT; repeatable")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="make the project there, and keep it")
-    args = parser.parse_args()
+def check_all(judge, args, scratch: Path) -> None:
     DOCUMENTS.binary = args.rooflens
-    judge = Judge("check_run")
-    # Helper processes of an engine may still write when the engine has ended.
-    kept = args.keep and contextlib.nullcontext(args.keep)
-    scratch = kept or tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-    with scratch as folder:
-        made = project(args.rooflens, Path(folder))
-        for name, case in cases(args.rooflens, made, args.nsys):
-            if args.only and not any(text in name for text in args.only):
-                continue
-            judge.check(name, case())
+    folder = scratch / "p"
+    must(args.rooflens, "init", folder)
+    for name, case in cases(args.rooflens, folder, args.nsys):
+        if not args.only or any(text in name for text in args.only):
+            judge.check(name, (line for line in case()))
     unseen = [] if args.only else coverage.uncovered(coverage.CHECK_RUN, DOCUMENTS)
     judge.check("documents follow their schemas", unseen, f"{DOCUMENTS.seen.total()} documents")
-    return judge.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    only = option("--only", action="append", metavar="TEXT", help="runs whose name contains TEXT; repeatable")
+    main(check_all, only, option("--nsys", type=existing, metavar="NSYS", help="Nsight Systems, to be driven, too"))

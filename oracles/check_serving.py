@@ -1,8 +1,6 @@
 """Holds `rooflens bench` to real servers: vLLM on the CPU and llama.cpp, each with a tiny random model.
 
-    VENV/bin/python oracles/check_serving.py --rooflens PATH --llamacpp PYTHON
-
-VENV has torch and vLLM (python/requirements-test.txt), PYTHON has llama.cpp (oracles/requirements-llamacpp.txt).
+Needs torch and vLLM; the interpreter of --llamacpp has llama.cpp (oracles/requirements-llamacpp.txt).
 
 Checked: servers are started, become ready and are gone afterwards; every request completes; the sum of tokens equals
 the growth of the server's own counters; prompts have the length that was asked for; a sweep over rates and a sweep over
@@ -11,36 +9,31 @@ a delay that is put into vLLM's scheduler is found by the first sentence of the 
 are documents that follow their schemas. Nothing here depends on how fast the machine is.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import os
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from documents.coverage import CHECK_SERVING, uncovered
 from documents.validate import Documents
+from oracle import FIXTURES, REPOSITORY, main, must, option, run
 from serving import vllm_cpu
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 DOCUMENTS = Documents()
+
 
 class Bench:
     def __init__(self, binary: Path, folder: Path):
         self.binary, self.folder = binary, folder
 
-    def __call__(self, *args: str, expect: int = 0, env: dict | None = None) -> dict:
+    def __call__(self, *args: str, env: dict | None = None) -> dict:
         """Runs a load test and gives its document."""
-        argv = [str(self.binary), "bench", *args, "--format", "json"]
         environment = {**os.environ, **(env or {}), "ROOFLENS_PROGRESS": "never"}
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=900, env=environment)
+        done = run(self.binary, "bench", *args, "--format", "json", env=environment)
         # A busy machine can delay the client. The run then says so and is invalid, but its counts are still exact.
-        delayed = done.returncode == 4 and "the client was the bottleneck" in done.stderr
-        assert done.returncode == expect or delayed, f"{argv}: exit {done.returncode}\n{done.stderr[-3000:]}\n{done.stdout[-500:]}"
-        return DOCUMENTS.text(done.stdout, " ".join(argv[1:4]), "bench")
+        delayed = done.code == 4 and "the client was the bottleneck" in done.stderr
+        assert done.code == 0 or delayed, f"{args}: {done.failure()}"
+        return DOCUMENTS.text(done.stdout, f"bench {args[0]}", "bench")
 
 
 def processes(word: str) -> list[str]:
@@ -67,7 +60,7 @@ def agrees_with_server(document: dict, prompt_slack: int = 0) -> None:
 
 def check_llamacpp(bench: Bench, python: str, folder: Path) -> None:
     model = folder / "tiny.gguf"
-    subprocess.run([python, REPOSITORY / "oracles/serving/make_gguf.py", model], check=True, capture_output=True)
+    must(python, REPOSITORY / "oracles/serving/make_gguf.py", model)
     common = ["runtime=llamacpp_server", "--model", str(model), "--server-python", python, "server.n_ctx=8192"]
     sizes = ["--input-tokens", "40", "--output-tokens", "24", "--requests", "24"]
     swept = bench(*common, "server.n_parallel=1,4", *sizes, "--concurrency", "4", "-o", str(folder / "llama"))
@@ -116,50 +109,42 @@ def check_vllm(bench: Bench, model: Path, folder: Path) -> None:
     assert slow["why"]["sentence"].startswith("The scheduler stands still"), slow["why"]
     agrees_with_server(slow)
     assert not processes(str(model)), "a server is left over"
-    compared = subprocess.run(
-        [bench.binary, "compare", folder / "slow-run", folder / "slow-run", "--format", "json"],
-        capture_output=True, text=True, check=True,
-    )
+    compared = must(bench.binary, "compare", folder / "slow-run", folder / "slow-run", "--format", "json")
     DOCUMENTS.text(compared.stdout, "compare", "comparison")
 
 
 def check_imports(binary: Path, folder: Path) -> None:
     """Results of other clients become runs that a comparison takes."""
-    files = sorted((REPOSITORY / "fixtures/bench_results").iterdir())
+    files = sorted((FIXTURES / "bench_results").iterdir())
     assert files
     for number, path in enumerate(files):
-        run = folder / f"imported-{number}"
-        subprocess.run([binary, "import", path, "-o", run], check=True, capture_output=True)
-        found = sorted(run.rglob("report/metrics.json"))
+        imported = folder / f"imported-{number}"
+        must(binary, "import", path, "-o", imported)
+        found = sorted(imported.rglob("report/metrics.json"))
         assert found, path
         for numbers in found:
             DOCUMENTS.text(numbers.read_text(), path.name, "bench-import")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rooflens", type=Path, required=True)
-    parser.add_argument("--llamacpp", required=True)
-    parser.add_argument("--only", choices=["vllm", "llamacpp"])
-    args = parser.parse_args()
-    DOCUMENTS.binary = args.rooflens.resolve()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        bench = Bench(args.rooflens.resolve(), folder)
-        check_imports(bench.binary, folder)
-        if args.only != "vllm":
-            check_llamacpp(bench, args.llamacpp, folder)
-            print("llama.cpp: ok")
-        if args.only != "llamacpp":
-            model = folder / "tiny"
-            vllm_cpu.make_model(model)
-            check_vllm(bench, model, folder)
-            print("vLLM: ok")
-    problems = DOCUMENTS.wrong + ([] if args.only else uncovered(CHECK_SERVING, DOCUMENTS))
-    for problem in problems:
-        print(problem)
-    return 1 if problems else 0
+def asserted(check, *words):
+    """Runs a check that asserts; then what is wrong with the documents so far."""
+    before = len(DOCUMENTS.wrong)
+    check(*words)
+    yield from DOCUMENTS.wrong[before:]
+
+
+def check_all(judge, args, folder: Path) -> None:
+    DOCUMENTS.binary = args.rooflens
+    bench = Bench(args.rooflens, folder)
+    judge.check("results of other clients", asserted(check_imports, bench.binary, folder))
+    if args.only != "vllm":
+        judge.check("llama.cpp", asserted(check_llamacpp, bench, args.llamacpp, folder))
+    if args.only != "llamacpp":
+        vllm_cpu.make_model(folder / "tiny")
+        judge.check("vLLM", asserted(check_vllm, bench, folder / "tiny", folder))
+    if not args.only:
+        judge.check("documents follow their schemas", uncovered(CHECK_SERVING, DOCUMENTS))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, option("--llamacpp", required=True, metavar="PYTHON"), option("--only", choices=["vllm", "llamacpp"]))

@@ -1,29 +1,23 @@
 #!/usr/bin/env python3
 """`rooflens-query-spark` on a real Spark cluster against DuckDB over the same files, and what happens when parts die.
 
-    VENV/bin/python check_spark.py --engine BIN --spark-cluster TOOL --venv DIR --rooflens BIN --xtask BIN
-
 Every named query is asked twice of a fleet that was made, here and on the cluster: the same rows. Every query below must
 give DuckDB's rows. Then, while a join of more than ten seconds runs, a worker and its executor are killed at random
-moments: the answer must be right, or the error clean and a second try right; nothing may take longer than --limit. The
+moments: the answer must be right, or the error clean and a second try right; nothing may take longer than a limit. The
 Connect server killed, and no server at all: a clean error within ten seconds. About eight minutes on two quiet cores.
 """
 
-import argparse
 import json
 import os
 import random
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
-import engines
-import spark_store
-from judged import Judge
-from rooflens_cli import existing
+import engines  # noqa: E402
+import spark_store  # noqa: E402
+from oracle import main, must, needs, option, run  # noqa: E402
 from spark_answer import Question, difference, expected, tables_of
 from spark_cluster import Cluster
 
@@ -53,14 +47,14 @@ NAMES = """SELECT n.name, n.class, count(*) AS calls, sum(k.total_ns) AS total
 KILLED_SERVER_SECONDS = 10
 # After which a supervisor starts a worker again.
 RESTART_SECONDS = 3
+LIMIT_S, KILLS, ROWS = 120, 10, 70_000
 
 
 class Checker:
     """One cluster, one store; faults are collected."""
 
-    def __init__(self, options, cluster: Cluster, store: Path, tables: dict):
-        self.options, self.cluster, self.store, self.tables = options, cluster, store, tables
-        self.judged = Judge("check_spark")
+    def __init__(self, judge, options, cluster: Cluster, store: Path, tables: dict):
+        self.judged, self.options, self.cluster, self.store, self.tables = judge, options, cluster, store, tables
 
     def ask(self, sql: str, url: str | None = None) -> Question:
         return Question(self.options.engine, url or self.cluster.url, self.store, self.tables, sql)
@@ -70,10 +64,10 @@ class Checker:
 
     def query(self, name: str, sql: str) -> float:
         """One query against DuckDB; its seconds."""
-        outcome = self.ask(sql).outcome(self.options.limit)
+        outcome = self.ask(sql).outcome(LIMIT_S)
         if outcome is None:
-            self.judge(name, "it hangs", f"no end in {self.options.limit} s")
-            return self.options.limit
+            self.judge(name, "it hangs", f"no end in {LIMIT_S} s")
+            return LIMIT_S
         fault = outcome.fault() or (outcome.event["message"] if outcome.code else "")
         fault = fault or difference(outcome, *expected(self.tables, sql))
         self.judge(name, fault, f"{outcome.seconds:.1f} s, {len(outcome.rows)} rows")
@@ -82,12 +76,11 @@ class Checker:
     def named(self, folder: Path):
         """Every named query of a made fleet, by `rooflens query` here and by `rooflens query --engine`."""
         store, truth = folder / "fleet", folder / "truth.json"
-        made = [self.options.xtask, "make-fleet", "--store", store, "--truth", truth, "--runs", "80", "--rows-per-run", "2000"]
-        subprocess.run(made, check=True, capture_output=True)
+        must(self.options.xtask, "make-fleet", "--store", store, "--truth", truth, "--runs", 80, "--rows-per-run", 2000)
         queries = json.loads(truth.read_text())["queries"] + [{"query": NAMES, "parameters": {}}]
         for asked in queries:
             values = [f"{name}={value}" for name, value in asked["parameters"].items()]
-            words = [self.options.rooflens, "query", asked["query"], *values, "--store", store, "--format", "json"]
+            words = ["query", asked["query"], *values, "--store", store, "--format", "json"]
             begun = time.monotonic()
             here, there = self.rows(words), self.rows([*words, "--engine", self.cluster.url])
             fault = engines.difference(here, there) or ("" if here[1] else "no rows")
@@ -95,17 +88,17 @@ class Checker:
 
     def rows(self, words: list) -> tuple:
         environment = os.environ | {"PATH": f"{self.options.engine.parent}:{os.environ['PATH']}"}
-        done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=self.options.limit)
-        if done.returncode:
-            return [done.stderr.strip()], []
-        answer = json.loads(done.stdout)
+        done = run(self.options.rooflens, *words, env=environment, timeout_s=LIMIT_S)
+        if done.code:
+            return [done.failure()], []
+        answer = done.report()
         return [column["name"] for column in answer["columns"]], answer["rows"]
 
     def workers_killed(self, sql: str, seconds: float, answer: tuple):
         """Kills one worker at each of some random moments of a query that takes so many seconds."""
         chance = random.Random(self.options.seed)
         kept = 0
-        for number in range(self.options.kills):
+        for number in range(KILLS):
             moment = chance.uniform(0.05, 0.95) * seconds
             worker = chance.choice(self.cluster.workers())
             command = self.cluster.command(worker)
@@ -115,11 +108,11 @@ class Checker:
             killed = self.cluster.kill(worker)
             time.sleep(RESTART_SECONDS)
             self.cluster.restart(worker, command)
-            outcome = question.outcome(self.options.limit)
+            outcome = question.outcome(LIMIT_S)
             name = f"kill {number + 1} of {worker} and {len(killed) - 1} process(es) of it at {moment:.1f} s"
             name += "" if running else " (after the end)"
             if outcome is None:
-                self.judge(name, "it hangs", f"no end in {self.options.limit} s; last event {question.last_event}")
+                self.judge(name, "it hangs", f"no end in {LIMIT_S} s; last event {question.last_event}")
             elif fault := outcome.fault():
                 self.judge(name, fault, f"{outcome.seconds:.1f} s")
             elif outcome.code == 0:
@@ -131,7 +124,7 @@ class Checker:
             if not self.cluster.wait_for_executors(len(self.cluster.workers())):
                 self.judge(name, "the cluster does not recover, so that further kills say nothing", "")
                 break
-        print(f"{kept} of {self.options.kills} queries gave the right answer although a worker was killed")
+        print(f"{kept} of {KILLS} queries gave the right answer although a worker was killed")
 
     def server_killed(self, sql: str, seconds: float):
         """The Connect server, which is Spark's driver, killed while a query runs."""
@@ -143,7 +136,7 @@ class Checker:
         time.sleep(seconds / 2)
         begun = time.monotonic()
         self.cluster.kill("connect")
-        outcome = question.outcome(self.options.limit)
+        outcome = question.outcome(LIMIT_S)
         took = time.monotonic() - begun
         if outcome is None:
             fault = "it hangs"
@@ -156,50 +149,37 @@ class Checker:
         self.cluster.restart("connect", command)
 
     def no_server(self):
-        outcome = self.ask("SELECT 1 AS one", "sc://127.0.0.1:9").outcome(self.options.limit)
+        outcome = self.ask("SELECT 1 AS one", "sc://127.0.0.1:9").outcome(LIMIT_S)
         fault = "it hangs" if outcome is None else outcome.fault()
         if not fault and (outcome.code == 0 or not outcome.event["hint"] or outcome.seconds > KILLED_SERVER_SECONDS):
             fault = f"no quick error with a hint: {outcome.event} in {outcome.seconds:.1f} s"
         self.judge("no server", fault, f"{outcome.seconds:.1f} s" if outcome else "")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--engine", type=existing, required=True, metavar="BIN", help="rooflens-query-spark")
-    parser.add_argument("--spark-cluster", type=existing, required=True, metavar="TOOL")
-    parser.add_argument("--venv", type=Path, required=True, metavar="DIR", help="of PySpark; made where missing")
-    parser.add_argument("--rooflens", type=existing, required=True, metavar="BIN", help="asked the named queries, too")
-    parser.add_argument("--xtask", type=existing, required=True, metavar="BIN", help="makes the fleet for them")
-    parser.add_argument("--rows", type=int, default=70_000, help="per run of the store that is made")
-    parser.add_argument("--kills", type=int, default=10, metavar="N")
-    parser.add_argument("--seed", type=int, default=17)
-    parser.add_argument("--limit", type=float, default=120, metavar="SECONDS")
-    parser.add_argument("--port", type=int, default=15002)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "store"
-        spark_store.make(store, ["acme", "blue"], days=5, runs=3, rows=options.rows)
-        tables = tables_of(store)
-        cluster = Cluster(options.spark_cluster, options.venv.resolve(), Path(folder) / "cluster", options.port)
-        checker = Checker(options, cluster, store, tables)
-        try:
-            print(f"cluster: {cluster.start():.1f} s", flush=True)
-            checker.named(Path(folder))
-            for name, sql in QUERIES.items():
-                checker.query(name, sql)
-            # The first run is slower than those after it.
-            checker.query("long join, cold", JOIN)
-            seconds = checker.query("long join", JOIN)
-            if seconds <= 10:
-                checker.judge("long join", "too short to kill something: raise --rows", f"{seconds:.1f} s")
-            if options.kills:
-                checker.workers_killed(JOIN, seconds, expected(tables, JOIN))
-            checker.server_killed(JOIN, seconds)
-            checker.no_server()
-        finally:
-            cluster.stop()
-    return checker.judged.finish()
+def check_all(judge, args, folder: Path) -> None:
+    store = folder / "store"
+    spark_store.make(store, ["acme", "blue"], days=5, runs=3, rows=ROWS)
+    tables = tables_of(store)
+    cluster = Cluster(args.spark_cluster, args.venv.resolve(), folder / "cluster")
+    checker = Checker(judge, args, cluster, store, tables)
+    try:
+        cluster.start()
+        checker.named(folder)
+        for name, sql in QUERIES.items():
+            checker.query(name, sql)
+        # The first run is slower than those after it.
+        checker.query("long join, cold", JOIN)
+        seconds = checker.query("long join", JOIN)
+        if seconds <= 10:
+            checker.judge("long join", "too short to kill something: raise ROWS", f"{seconds:.1f} s")
+        checker.workers_killed(JOIN, seconds, expected(tables, JOIN))
+        checker.server_killed(JOIN, seconds)
+        checker.no_server()
+    finally:
+        cluster.stop()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    venv = option("--venv", type=Path, required=True, metavar="DIR", help="of PySpark; made where missing")
+    seed = option("--seed", type=int, default=17)
+    main(check_all, needs("--engine", "rooflens-query-spark"), needs("--spark-cluster"), venv, needs("--xtask"), seed)

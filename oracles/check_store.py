@@ -1,39 +1,29 @@
 #!/usr/bin/env python3
 """The store under torture: racing writers, SIGKILL, cut networks, rotten files.
 
-    python3 check_store.py --rooflens BIN --query-path DIR [--writers 4] [--runs 12] [--s3-runs 8] [--seed 1] [--parts dir,s3,network,rot,compact]
-
-Nothing here shares code with Rooflens: manifests and Parquet files are read by the documented
-layout (store/reader.py). Writers race on a directory and on an S3 API; some are killed at random
-moments. At every moment each visible run must have all its rows, and each run whose `add` ended
-with 0 must be visible exactly once. Needs pyarrow and moto (requirements.txt).
+Nothing here shares code with Rooflens: manifests and Parquet files are read by the documented layout (store/reader.py).
+Writers race on a directory and on an S3 API; some are killed at random moments. At every moment each visible run must
+have all its rows, and each run whose `add` ended with 0 must be visible exactly once. Needs pyarrow and moto.
 """
 
-import argparse
 import contextlib
 import datetime
-import hashlib
 import json
-import os
 import queue
 import random
 import re
 import shutil
-import sys
-import tempfile
 import threading
 import time
-import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from rooflens_cli import REPOSITORY, existing
+from oracle import FIXTURES, main, needs, option
 from store import s3
-from store.reader import LOG, Folder, Bucket, Reader, judge
-from store.runs import DAYS, make
 from store.network import part_network
+from store.reader import Bucket, Folder, Reader, judge
+from store.runs import DAYS, make
 from store.tool import Part, Tool, Watch, add, ended, query_mistakes, unclean
-
-ALL = ("dir", "s3", "network", "rot", "compact")
 
 
 class Writers:
@@ -171,12 +161,12 @@ def part_dir(part, tool, runs, args, draw, scratch):
 def part_s3(part, tool, runs, args, draw, scratch):
     with s3.server() as (port, client):
         store = Bucket(client, s3.BUCKET, "some/prefix")
-        some = runs[: args.s3_runs or max(6, len(runs) // 6)]
+        some = runs[: max(6, len(runs) // 6)]  # its server has one thread
         races(part, tool.with_environment(**s3.environment(port)), store, some, args, draw)
 
 
-def damage(path: Path, draw) -> str:
-    how, data = draw.choice(("flip", "flip", "truncate", "delete", "empty", "append")), path.read_bytes()
+def damage(path: Path, draw, may_delete: bool) -> str:
+    how, data = draw.choice(("flip", "flip", "truncate", "empty", "append") + ("delete",) * may_delete), path.read_bytes()
     if how == "delete":
         path.unlink()
     elif how == "flip":
@@ -188,131 +178,50 @@ def damage(path: Path, draw) -> str:
 
 
 def part_rot(part, tool, runs, args, draw, scratch):
-    runs = runs[:9]
+    """Random damage in data and manifests: `verify` names it and nothing else, and `compact` does not pass it on."""
+    base, runs = Folder(scratch / "rot-base"), runs[:9]
     by_id = {run.run_id: run for run in runs}
-    base = Folder(scratch / "rot-base")
     add(tool, base, *runs[:6])
     tool.must("store", "compact", "--until", DAYS[1], "--store", base.address)
     add(tool, base, *runs[6:])
-    files = sorted(name for name in whole(part, tool, base, by_id).files if name.endswith(".parquet"))
-    for number in range(max(6, args.writers * args.runs // 20)):
+    files = sorted(name for name in whole(part, tool, base, by_id).files)
+    for number in range(max(12, args.writers * args.runs // 10)):
         store = Folder(scratch / f"rot-{number}")
         shutil.copytree(base.path, store.path)
-        rotten = set(draw.sample(files, draw.choice((1, 1, 2, 5))))
+        is_data = number % 2 == 0
+        of_kind = [name for name in files if name.endswith(".parquet") == is_data]
+        rotten = set(draw.sample(of_kind, draw.choice((1, 1, 2, 5)) if is_data else 1))
         for name in sorted(rotten):
-            part.count(damage(store.path / name, draw))
-        rot_found(part, tool, store, rotten)
-        rot_refused(part, tool, store, by_id, rotten)
+            # A manifest that is gone is a run that was never added.
+            part.count(damage(store.path / name, draw, may_delete=is_data))
+        outcome = tool.run("store", "verify", "--store", store.address, "--format", "json")
+        if part.check(outcome.code == 1, f"verify of {sorted(rotten)} ended with {outcome.code}: {outcome.stderr[-200:]}"):
+            found = {file["path"] for file in json.loads(outcome.stdout)["damaged"]}
+            part.check(found == rotten, f"verify names {sorted(found)}, damaged are {sorted(rotten)}")
+        rot_refused(part, tool, store, by_id, rotten, is_data)
         shutil.rmtree(store.path)
-    manifests = [name for name in base.log_names() if name in Reader(base).look().files]
-    for number, (how, spoil) in enumerate(SPOILED.items()):
-        for kind in ("run", "state"):
-            name = draw.choice(sorted(name for name in manifests if LOG.match(name)[3] == kind))
-            store = Folder(scratch / f"rot-manifest-{number}-{kind}")
-            shutil.copytree(base.path, store.path)
-            (store.path / name).write_bytes(spoil((store.path / name).read_bytes(), draw))
-            manifest_refused(part, tool, store, name, f"{kind} manifest, {how}")
-            shutil.rmtree(store.path)
-    flipped(part, tool, base, manifests, args, draw)
 
 
-def rot_found(part, tool, store, rotten):
-    outcome = tool.run("store", "verify", "--store", store.address, "--format", "json")
-    if part.check(outcome.code == 1, f"verify of {len(rotten)} damaged files ended with {outcome.code}: {outcome.stderr[-200:]}"):
-        found = {file["path"] for file in json.loads(outcome.stdout)["damaged"]}
-        part.check(found == rotten, f"verify names {sorted(found)}, damaged are {sorted(rotten)}")
-    outcome = tool.run("store", "verify", "--store", store.address)
-    said = outcome.stdout.decode() + outcome.stderr
-    found = {word.rstrip(":") for word in said.split() if word.rstrip(":").endswith(".parquet")}
-    part.check(outcome.code == 1 and found == rotten, f"verify as text ended with {outcome.code} and names {sorted(found)}, damaged are {sorted(rotten)}")
-
-
-def rot_refused(part, tool, store, by_id, rotten):
+def rot_refused(part, tool, store, by_id, rotten, is_data):
     outcome = tool.run("store", "compact", "--store", store.address, "-q")
     if outcome.code:
         part.count("compact refused")
         problem = unclean(outcome)
         part.check(problem is None, f"compact of a damaged store: {problem}")
-        named = any(name in outcome.stderr for name in rotten)
+        named = any(Path(name).name in outcome.stderr for name in rotten)
         part.check(named, f"compact names no damaged file: {outcome.stderr.strip()[-300:]}")
-    else:
-        part.count("compact went around")
+    if not is_data:
+        return
     try:
         seen = Reader(store, again=True).look()
     except FileNotFoundError as error:
         missing = str(Path(error.filename).relative_to(store.path))
         part.check(outcome.code != 0 or missing in rotten, f"after compact {missing} is missing")
         return
-    passed_on = [mistake for mistake in seen.mistakes if mistake.split(" ")[0].endswith(".parquet") and mistake.split(" ")[0] not in rotten]
+    passed_on = [m for m in seen.mistakes if m.split(" ")[0].endswith(".parquet") and m.split(" ")[0] not in rotten]
     part.check(not passed_on, f"damage was passed on: {passed_on}")
-    still = {name for name in rotten if name in seen.files}
-    if not still:
+    if not rotten & seen.files:
         part.wrong(*(f"after compact of a damaged store: {wrong}" for wrong in judge(seen, by_id)))
-
-
-def sealed(manifest: dict) -> bytes:
-    """A manifest with its checksum, which is over all bytes that follow it."""
-    body = json.dumps({name: value for name, value in manifest.items() if name != "sha256"}).encode()[1:]
-    return b'{"sha256":"' + hashlib.sha256(body).hexdigest().encode() + b'",' + body
-
-
-def changed(data: bytes, **values) -> bytes:
-    return sealed({**json.loads(data), **values})
-
-
-def moved(data: bytes, path: str) -> bytes:
-    manifest = json.loads(data)
-    manifest["files"][0]["path"] = path
-    return sealed(manifest)
-
-
-SPOILED = {
-    "cut": lambda data, draw: data[: draw.randrange(1, len(data) - 2)],
-    "empty": lambda data, draw: b"",
-    "zeros": lambda data, draw: bytes(len(data)),
-    "noise": lambda data, draw: draw.randbytes(len(data)),
-    "another document": lambda data, draw: sealed({"rooflens_store": 1}),
-    "of a later version": lambda data, draw: changed(data, rooflens_store=99),
-    "names a file of another tenant": lambda data, draw: moved(data, "tenant=other/events/kernels/day=2026-10-01/x.parquet"),
-    "names a file outside": lambda data, draw: moved(data, "tenant=default/../../etc/passwd"),
-}
-
-
-def manifest_found(part, tool, store, name, label):
-    """`verify` names the damaged manifest, and nothing else."""
-    outcome = tool.run("store", "verify", "--store", store.address, "--format", "json")
-    if part.check(outcome.code == 1, f"{label}: verify ended with {outcome.code}: {outcome.stderr[-200:]}"):
-        found = [file["path"] for file in json.loads(outcome.stdout)["damaged"]]
-        part.check(found == [name], f"{label}: verify names {found}, damaged is {name}")
-
-
-def manifest_refused(part, tool, store, name, label):
-    part.count("manifests spoiled")
-    manifest_found(part, tool, store, name, label)
-    for words in (("compact",), ("vacuum", "--older-than", 0)):
-        before = fingerprint(store)
-        outcome = tool.run("store", *words, "--store", store.address, "-q")
-        problem = unclean(outcome)
-        part.check(problem is None and outcome.code != 1, f"{label}: {words[0]} {problem or 'ended with 1'}")
-        part.check(Path(name).name in outcome.stderr, f"{label}: {words[0]} does not name it: {outcome.stderr.strip()[-200:]}")
-        if words[0] == "vacuum":
-            part.check(fingerprint(store) == before, f"{label}: vacuum deleted files though it cannot know which count")
-    outcome, _ = tool.query(store.address)
-    problem = unclean(outcome)
-    part.check(problem is None, f"{label}: query {problem}")
-
-
-def flipped(part, tool, base, manifests, args, draw):
-    """One bit of a manifest, any: `verify` notices."""
-    for number in range(max(10, args.writers * args.runs // 10)):
-        name = draw.choice(sorted(manifests))
-        path = base.path / name
-        data = path.read_bytes()
-        at = draw.randrange(len(data))
-        path.write_bytes(data[:at] + bytes([data[at] ^ 1 << draw.randrange(8)]) + data[at + 1 :])
-        part.count("manifest bits flipped")
-        manifest_found(part, tool, base, name, "a flipped bit")
-        path.write_bytes(data)
 
 
 class Changing:
@@ -391,7 +300,6 @@ def part_compact(part, tool, runs, args, draw, scratch):
         outcome = add(tool, store, by_id[run])
         part.check(outcome.code != 0, f"after vacuum: add of the removed run {run} ended with 0")
     whole(part, tool, store, by_id, wanted)
-    grace(part, tool, runs[:4], scratch)
     retained(part, tool, store, by_id, wanted)
 
 
@@ -455,20 +363,6 @@ def removals(part, tool, store, compact, by_id, now, more, args, draw) -> set[st
     return set(going)
 
 
-def grace(part, tool, runs, scratch):
-    """A vacuum with grace keeps what counted a moment ago, however old its files are."""
-    store = Folder(scratch / "grace-store")
-    add(tool, store, *runs)
-    long_ago = time.time() - 7 * 86_400
-    for name in store.all_names():
-        os.utime(store.path / name, (long_ago, long_ago))
-    before = Reader(store).look().files
-    tool.must("store", "compact", "--store", store.address)
-    tool.must("store", "vacuum", "--older-than", 60, "--store", store.address)
-    lost = before - set(store.all_names())
-    part.check(not lost, f"vacuum --older-than 60 deleted {len(lost)} of {len(before)} files that counted until a compaction a moment before: queries in progress lose them")
-
-
 def retained(part, tool, store, by_id, wanted):
     """The first day loses its events, then everything; a run that add reports as added is there."""
     age = (datetime.datetime.now(datetime.UTC).date() - datetime.date.fromisoformat(DAYS[1])).days
@@ -494,55 +388,28 @@ def readded(part, tool, store, by_id, run, when):
     part.check((outcome.code == 0) == is_there, f"{when}: add of a run of a dropped day ended with {outcome.code}, and the run is {'' if is_there else 'not '}in the store")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rooflens", type=existing, required=True, metavar="BIN")
-    parser.add_argument("--query-path", type=existing, required=True, metavar="DIR", help="folder of rooflens-query")
-    parser.add_argument("--writers", type=int, default=4)
-    parser.add_argument("--runs", type=int, default=12, help="per writer")
-    parser.add_argument("--s3-runs", type=int, metavar="N", help="of all writers, on S3; a sixth by default: its server has one thread")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--parts", default=",".join(ALL), help="of " + ",".join(ALL))
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="work here, and keep everything")
-    args = parser.parse_args()
-    names = args.parts.split(",")
-    if unknown := set(names) - set(ALL):
-        parser.error(f"no such part: {', '.join(sorted(unknown))}")
-    started = time.monotonic()
+def check_all(judge_all, args, scratch: Path) -> None:
     tool = Tool(args.rooflens, args.query_path)
-    with contextlib.ExitStack() as stack:
-        scratch = args.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        runs = make(tool, REPOSITORY / "fixtures/kineto/decode.json", scratch / "runs", args.writers * args.runs, args.seed)
-        print(f"made    {len(runs)} runs in {time.monotonic() - started:.1f} s (seed {args.seed})", flush=True)
-        parts = []
+    runs = make(tool, FIXTURES / "kineto/decode.json", scratch / "runs", args.writers * args.runs, args.seed)
+
+    def run_part(name, check):
+        part = Part(name)
+        check(part, tool, runs, args, random.Random(f"{args.seed}/{name}"), scratch)
+        return part
+
+    def told(part):
+        counts = ", ".join(f"{number} {what}" for what, number in part.counts.items())
+        judge_all.check(f"{part.name} (seed {args.seed})", part.mistakes, counts)
+
+    with ThreadPoolExecutor(1) as pool:
         # A failing network is mostly waited for: other parts run meanwhile.
-        background = [thread(run_part, name, tool, runs, args, scratch, parts) for name in names if name == "network"]
-        for name in names:
-            if name != "network":
-                run_part(name, tool, runs, args, scratch, parts)
-        for one in background:
-            one.join()
-    mistakes = sum(len(part.mistakes) for part in parts)
-    print(f"check_store: {len(parts)} parts in {time.monotonic() - started:.0f} s (seed {args.seed}); {mistakes} wrong")
-    return 1 if mistakes else 0
-
-
-def thread(target, *args):
-    one = threading.Thread(target=target, args=args, daemon=True)
-    one.start()
-    return one
-
-
-def run_part(name, tool, runs, args, scratch, parts):
-    part = Part(name)
-    parts.append(part)
-    try:
-        globals()[f"part_{name}"](part, tool, runs, args, random.Random(f"{args.seed}/{name}"), scratch)
-    except (Exception, SystemExit):
-        part.wrong(traceback.format_exc(limit=-3).strip())
-    part.seconds = time.monotonic() - part.started
-    print(part.summary(), flush=True)
+        network = pool.submit(run_part, "network", part_network)
+        for name, check in {"dir": part_dir, "s3": part_s3, "rot": part_rot, "compact": part_compact}.items():
+            told(run_part(name, check))
+        told(network.result())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    writers = option("--writers", type=int, default=4)
+    runs_each = option("--runs", type=int, default=12, help="per writer")
+    main(check_all, needs("--query-path", "folder of rooflens-query"), writers, runs_each, option("--seed", type=int, default=1))

@@ -1,6 +1,5 @@
+#!/usr/bin/env python3
 """The timeline of the page, in a real browser: rows lead to the right nanosecond and back, and it is quick.
-
-    python3 oracles/check_timeline.py --rooflens target/release/rooflens [--large TRACE]
 
 Rows of kernels are clicked with a mouse, and what the timeline then shows is held against the trace's own JSON; a
 planted slow layer is found by clicks alone. `--large` judges times: loading, frames while moving, filtering.
@@ -9,17 +8,13 @@ planted slow layer is found by clicks alone. `--large` judges times: loading, fr
 import json
 import random
 import re
-import sys
-import tempfile
 import time
 from pathlib import Path
 
-import chromium
 import kineto_truth
 import slow_layer
-from chromium import Browser, complaints
-from judged import Judge
-from rooflens_cli import arguments, existing, must
+from chromium import Browser, chromium
+from oracle import main, must, option
 
 DATA_LIMIT = 2_000_000
 ROWS = 10
@@ -59,14 +54,8 @@ class Page:
         self.seen = browser.open(path.as_uri(), width, 1000, "light")
         self.load_s = time.monotonic() - begin
         # A page that still scrolls is clicked at the wrong place.
-        still = [{"name": "prefers-color-scheme", "value": "light"}, {"name": "prefers-reduced-motion", "value": "reduce"}]
-        browser.call("Emulation.setEmulatedMedia", features=still)
-
-    def value(self, expression: str):
-        return chromium.evaluate(self.browser, expression)
-
-    def json(self, expression: str):
-        return json.loads(self.value(expression))
+        browser.emulate(prefers_color_scheme="light", prefers_reduced_motion="reduce")
+        self.value, self.json, self.complaints = browser.evaluate, browser.json, browser.complaints
 
     def click(self, element: str, x: float = 0.5):
         """A click of the mouse on what an expression of JavaScript finds, `x` of its width from the left."""
@@ -76,10 +65,6 @@ class Page:
         at = {"x": box["x"] + box["width"] * x, "y": box["y"] + box["height"] / 2}
         for kind in ("mousePressed", "mouseReleased"):
             self.browser.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
-
-    def complaints(self) -> list[str]:
-        events = [m for m in self.browser.events if m.get("sessionId") == self.browser.session]
-        return [text for event in events for text in complaints(event)]
 
 
 def analyzed(binary, trace: Path, folder: Path, *options) -> Path:
@@ -111,7 +96,7 @@ def rows_and_back(page: Path, browser: Browser, trace: Path, draw: random.Random
     opened = Page(browser, page)
     if (size := data_bytes(page)) > DATA_LIMIT or size == 0:
         wrong.append(f"{size:,} bytes of data")
-    wrong += [f"asks for {url[:60]}" for url in opened.seen["asked"] if url != page.as_uri()]
+    wrong += [f"asks for {url[:60]}" for url in opened.seen["asked"]]
     truth = longest_calls([kineto_truth.load(trace)])
     names = opened.json("""JSON.stringify([...document.querySelectorAll('#kernels tbody[data-place^="kernel "]')]
       .map((body) => body.dataset.place))""")
@@ -196,46 +181,33 @@ def accessible(binary, browser: Browser, trace: Path, folder: Path, axe: Path) -
     wrong = []
     for width, scheme in ((1400, "light"), (1400, "dark"), (380, "light")):
         seen = browser.open(path.as_uri(), width, 1000, scheme)
-        wrong += [f"{width} {scheme}: {line}" for line in chromium.serious(browser, axe)]
+        wrong += [f"{width} {scheme}: {line}" for line in browser.serious(axe)]
         wrong += [f"{width}: wider than the window by {seen['over']} pixels"] if seen["over"] > 0 else []
-    printed = browser.call("Page.printToPDF", printBackground=True)["data"]
-    if len(printed) < 20_000:
+    if len(browser.printed_bytes()) < 15_000:
         wrong.append("almost nothing is printed")
     return wrong
 
 
-def main() -> int:
-    parser = arguments(__doc__.split("\n")[0])
-    parser.add_argument("--large", type=existing, metavar="TRACE", help="judge times on this trace")
-    parser.add_argument("--axe", type=existing, metavar="FILE", help="axe.min.js: judge accessibility")
-    parser.add_argument("--seed", type=int, default=18)
-    options = parser.parse_args()
-    draw = random.Random(options.seed)
-    inference = options.corpus / "kineto/tracelens"
-    traces = [inference / "b200/eager_trace.json.gz", *sorted((inference / "inference").glob("*/*.json.gz"))[:3]]
-    judge = Judge("timeline")
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        browser = Browser(folder / "profile")
-        try:
-            for at, trace in enumerate(traces):
-                page = analyzed(options.rooflens, trace, folder / f"run{at}")
-                judge.check(f"rows lead to their place and back: {trace.parent.name}", rows_and_back(page, browser, trace, draw))
-                judge.check(f"steps are sums of what is in them: {trace.parent.name}", sums_of_steps(folder / f"run{at}"))
-            # Steps that overlap each other, on many streams, and of several ranks.
-            for at, trace in enumerate(options.corpus / "kineto/hta" / name for name in OVERLAPPING):
-                analyzed(options.rooflens, trace, folder / f"overlapping{at}")
-                judge.check(f"steps are sums of what is in them: {trace.name}", sums_of_steps(folder / f"overlapping{at}"))
-            judge.check("a slow layer is found by clicks", slow_layer_is_found(options.rooflens, browser, folder, draw))
-            if options.axe:
-                found = accessible(options.rooflens, browser, folder / "slow.json", folder, options.axe)
-                judge.check("pages are accessible", found)
-            if options.large:
-                judge.check("a large trace is quick", quick(options.rooflens, browser, options.large, folder))
-        finally:
-            browser.close()
-    return judge.finish()
+def check_all(judge, args, folder: Path) -> None:
+    draw, kineto = random.Random(18), args.corpus / "kineto"
+    tracelens = kineto / "tracelens"
+    traces = [tracelens / "b200/eager_trace.json.gz", *sorted((tracelens / "inference").glob("*/*.json.gz"))[:3]]
+    with chromium(folder) as browser:
+        for at, trace in enumerate(traces):
+            page = analyzed(args.rooflens, trace, folder / f"run{at}")
+            judge.check(f"rows lead to their place and back: {trace.parent.name}", rows_and_back(page, browser, trace, draw))
+            judge.check(f"steps are sums of what is in them: {trace.parent.name}", sums_of_steps(folder / f"run{at}"))
+        # Steps that overlap each other, on many streams, and of several ranks.
+        for at, name in enumerate(OVERLAPPING):
+            analyzed(args.rooflens, kineto / "hta" / name, folder / f"overlapping{at}")
+            judge.check(f"steps are sums of what is in them: {name}", sums_of_steps(folder / f"overlapping{at}"))
+        judge.check("a slow layer is found by clicks", slow_layer_is_found(args.rooflens, browser, folder, draw))
+        if args.axe:
+            judge.check("pages are accessible", accessible(args.rooflens, browser, folder / "slow.json", folder, args.axe))
+        if args.large:
+            judge.check("a large trace is quick", quick(args.rooflens, browser, args.large, folder))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    large = option("--large", type=Path, metavar="TRACE", help="judge times on this trace")
+    main(check_all, large, option("--axe", type=Path, metavar="FILE", help="axe.min.js: judge accessibility"))

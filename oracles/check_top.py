@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """`rooflens top` on a real pseudo-terminal: it draws, follows keys and resizes, and leaves the terminal as it was."""
 
-from __future__ import annotations
-
 import atexit
 import fcntl
 import os
@@ -12,14 +10,13 @@ import select
 import signal
 import struct
 import subprocess
-import tempfile
 import termios
 import time
 from pathlib import Path
 
-from rooflens_cli import REPOSITORY, arguments
+from oracle import FIXTURES, main, must, run
 
-TRACE = REPOSITORY / "fixtures/kineto/decode.json"
+TRACE = FIXTURES / "kineto/decode.json"
 ENTERED, LEFT = b"\x1b[?1049h", b"\x1b[?1049l"
 # Long enough for a machine under load; a test that passes never waits for it.
 PATIENCE_S = 120
@@ -157,24 +154,23 @@ def no_color_is_respected(binary: Path, run: Path) -> None:
     assert not COLOR.search(screen.seen), "colours although NO_COLOR is set"
 
 
-def without_a_terminal_it_says_what_helps(binary: Path) -> None:
-    ended = subprocess.run([str(binary), "top", str(TRACE)], capture_output=True, stdin=subprocess.DEVNULL, text=True)
-    assert ended.returncode == 2 and "rooflens kernels top" in ended.stderr, ended
+def without_a_terminal_it_says_what_helps(binary: Path, _run: Path) -> None:
+    ended = run(binary, "top", TRACE)
+    assert ended.code == 2 and "rooflens kernels top" in ended.stderr, ended
 
 
-def main() -> None:
-    binary = arguments(__doc__).parse_args().rooflens
-    with tempfile.TemporaryDirectory() as folder:
-        run = Path(folder) / "run"
-        argv = [str(binary), "-q", "analyze", str(TRACE), "-o", str(run)]
-        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
-        keys_lead_to_kernels_and_back(binary, run)
-        ctrl_c_and_termination_restore(binary, run)
-        it_ends_with_its_terminal(binary, run)
-        no_color_is_respected(binary, run)
-    without_a_terminal_it_says_what_helps(binary)
-    print("rooflens top: keys, resizing, Ctrl-C, termination, a terminal that goes, NO_COLOR: as they should be")
+def check_all(judge, args, folder: Path) -> None:
+    must(args.rooflens, "-q", "analyze", TRACE, "-o", folder / "run")
+    for check in (keys_lead_to_kernels_and_back, ctrl_c_and_termination_restore, it_ends_with_its_terminal,
+                  no_color_is_respected, without_a_terminal_it_says_what_helps):  # fmt: skip
+        judge.check(check.__name__, failures(check, args.rooflens, folder / "run"))
+
+
+def failures(check, binary: Path, run_folder: Path):
+    """Runs a check, which asserts."""
+    check(binary, run_folder)
+    yield from ()
 
 
 if __name__ == "__main__":
-    main()
+    main(check_all)

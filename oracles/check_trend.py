@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
-"""Change points of `rooflens trend` beside those of Apache Otava: the same, on Otava's own samples and on random series."""
+"""Change points of `rooflens trend` against those of Apache Otava: the same, on Otava's own samples and on random series."""
 
-import argparse
-import json
 import random
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 from otava.analysis import TTestSignificanceTester, compute_change_points
+
+from oracle import main, must, option
 
 # The first three are of Otava's own tests (tests/analysis_test.py, tests/series_test.py); then steps without noise,
 # a step from near zero, a plateau.
@@ -32,50 +29,48 @@ def random_series(draw):
     return series
 
 
-def ours(rooflens, folder, series, window, max_p, min_change):
-    path = Path(folder) / "series.csv"
+def ours(rooflens, folder: Path, series, window, max_p, min_change):
+    path = folder / "series.csv"
     path.write_text("value\n" + "\n".join(map(repr, series)) + "\n")
-    command = [rooflens, "trend", "--csv", path, "--key", "value", "--format", "json", "--window", str(window)]
-    command += ["--max-p", repr(max_p), "--min-change", repr(min_change * 100)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)["change_points"]
+    limits = ["--window", window, "--max-p", repr(max_p), "--min-change", repr(min_change * 100)]
+    return must(rooflens, "trend", "--csv", path, "--key", "value", "--format", "json", *limits).report()["change_points"]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rooflens", required=True)
-    parser.add_argument("--random", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    draw = random.Random(options.seed)
-    cases = [(f"sample {i}", series, 50, 0.001, 0.0) for i, series in enumerate(SAMPLES)]
-    for i in range(options.random):
+def near(a, b) -> bool:
+    return abs(a - b) <= 1e-9 * max(abs(a), abs(b)) + 1e-300
+
+
+def differing(series, found, expected, max_p):
+    if [point["index"] for point in found] != expected:
+        yield f"{[point['index'] for point in found]}, Otava {expected}"
+        return
+    # Means and p-values are of all values up to the neighbors; Otava may keep older ones of a point whose right neighbor
+    # was removed, so its own test is asked once more.
+    edges = [0, *expected, len(series)]
+    for i, point in enumerate(found):
+        left, right = series[edges[i] : edges[i + 1]], series[edges[i + 1] : edges[i + 2]]
+        stats = TTestSignificanceTester(max_p).compare(left, right)
+        pairs = ((point["before"], stats.mean_1), (point["after"], stats.mean_2), (point["p"], stats.pvalue))
+        if not all(near(*pair) for pair in pairs):
+            yield f"at {point['index']}: {point}, Otava {stats}"
+
+
+def check_all(judge, args, folder: Path) -> None:
+    draw = random.Random(args.seed)
+    cases = [(series, 50, 0.001, 0.0) for series in SAMPLES]
+    for _ in range(args.random):
         # A change is given in percent, so by a number that a hundredth of is exact again.
-        cases.append((f"random {i}", random_series(draw), draw.choice([10, 30, 50]), draw.choice([0.0001, 0.001, 0.01]), draw.choice([0.0, 0.03125])))
-    points = wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for name, series, window, max_p, min_change in cases:
-            theirs = compute_change_points(list(series), window_len=window, max_pvalue=max_p, min_magnitude=min_change)[0]
-            found = ours(options.rooflens, folder, series, window, max_p, min_change)
-            expected = [int(point.index) for point in theirs]
-            points += len(expected)
-            if [point["index"] for point in found] != expected:
-                wrong += 1
-                print(f"{name}: {[point['index'] for point in found]}, Otava {expected}")
-                continue
-            # Means and p-values are of all values up to the neighbours; Otava may keep older ones of a point
-            # whose right neighbour was removed, so its own test is asked once more.
-            edges = [0, *expected, len(series)]
-            for i, point in enumerate(found):
-                left, right = series[edges[i] : edges[i + 1]], series[edges[i + 1] : edges[i + 2]]
-                stats = TTestSignificanceTester(max_p).compare(left, right)
-                close = lambda a, b: abs(a - b) <= 1e-9 * max(abs(a), abs(b)) + 1e-300
-                if not (close(point["before"], stats.mean_1) and close(point["after"], stats.mean_2) and close(point["p"], stats.pvalue)):
-                    wrong += 1
-                    print(f"{name} at {point['index']}: {point}, Otava {stats}")
-    print(f"{len(cases)} series, {points} change points, {wrong} differ")
-    return 1 if wrong or points == 0 else 0
+        limits = draw.choice([10, 30, 50]), draw.choice([0.0001, 0.001, 0.01]), draw.choice([0.0, 0.03125])
+        cases.append((random_series(draw), *limits))
+    points = 0
+    for number, (series, window, max_p, min_change) in enumerate(cases):
+        theirs = compute_change_points(list(series), window_len=window, max_pvalue=max_p, min_magnitude=min_change)[0]
+        expected = [int(point.index) for point in theirs]
+        points += len(expected)
+        if wrong := list(differing(series, ours(args.rooflens, folder, series, window, max_p, min_change), expected, max_p)):
+            judge.check(f"series {number}", wrong)
+    judge.check(f"{len(cases)} series", [] if points else ["no change points"], f"{points} change points")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, option("--random", type=int, default=100), option("--seed", type=int, default=1))

@@ -1,28 +1,25 @@
 """Two real vLLM servers in turns (`rooflens bench --against`): how often is a server called slower that is not, and how
 often is one found whose steps take 5 % longer?
 
-    VENV/bin/python oracles/check_turns.py --rooflens PATH
-
-VENV has torch and vLLM (python/requirements-test.txt). On the CPU a step of the tiny model takes a few milliseconds, most
-of them spent in Python, and they vary by more than 10 % from second to second. `--step-ms` adds a wait of the same length
-to each step of both servers, as a host waits for its GPU.
+On the CPU a step of the tiny model takes a few milliseconds, most of them spent in Python, and they vary by more than
+10 % from second to second. A wait of the same length is added to each step of both servers, as a host waits for its GPU.
+Needs torch and vLLM.
 """
 
-from __future__ import annotations
-
-import argparse
 import contextlib
-import json
 import os
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from pathlib import Path
 
+from oracle import main, run
 from serving import vllm_cpu
+
+# Comparisons of each kind, by how much B is slower, and the wait in each step.
+PAIRS, SHARE, STEP_S = 10, 0.05, 0.020
 
 
 class Server:
@@ -64,58 +61,45 @@ class Server:
         self.process.wait(60)
 
 
-def against(binary: Path, a: Server, b: Server, options) -> tuple[bool, dict]:
+def against(binary: Path, a: Server, b: Server) -> tuple[bool, dict]:
     """Whether the gate failed, and what was found of TPOT."""
-    argv = [str(binary), "bench", a.url, "--against", b.url, "--rounds", str(options.rounds), "--concurrency", "8"]
-    argv += ["--requests", str(options.requests), "--input-tokens", "48", "--output-tokens", "32", "--no-metrics"]
-    argv += ["--fail-on", "tpot_p50>+1%", "--format", "json"]
-    done = subprocess.run(argv, capture_output=True, text=True, env={**os.environ, "ROOFLENS_PROGRESS": "never"})
-    assert done.returncode in (0, 1), done.stderr[-2000:]
-    pair = json.loads(done.stdout)["pairs"][0]
+    words = ["--rounds", 16, "--concurrency", 8, "--requests", 16, "--input-tokens", 48, "--output-tokens", 32, "--no-metrics"]
+    words += ["--fail-on", "tpot_p50>+1%", "--format", "json"]
+    done = run(binary, "bench", a.url, "--against", b.url, *words, env={**os.environ, "ROOFLENS_PROGRESS": "never"})
+    assert done.code in (0, 1), done.failure()
+    pair = done.report()["pairs"][0]
     assert pair["is_interleaved"], pair
-    return done.returncode == 1, next(row for row in pair["headline"] if row["metric"] == "tpot_p50_ns")
+    return done.code == 1, next(row for row in pair["headline"] if row["metric"] == "tpot_p50_ns")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rooflens", type=Path, required=True)
-    parser.add_argument("--pairs", type=int, default=10, help="comparisons of each kind")
-    parser.add_argument("--share", type=float, default=0.05, help="by how much B is slower")
-    parser.add_argument("--step-ms", type=float, default=20.0)
-    parser.add_argument("--rounds", type=int, default=16)
-    parser.add_argument("--requests", type=int, default=16)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        model = folder / "tiny"
-        vllm_cpu.make_model(model)
-        servers = [Server(name, model, folder) for name in ("a", "b")]
-        try:
-            for server in servers:
-                server.ready()
-                server.wait(options.step_ms / 1e3)
-            counts = {}
-            for kind in ("same", "slower"):
-                counts[kind] = 0
-                for number in range(options.pairs):
-                    begin = time.monotonic()
-                    failed, tpot = against(options.rooflens.resolve(), *servers, options)
-                    counts[kind] += failed
-                    found = tpot["ratio"]
-                    print(
-                        f"{kind} {number}: TPOT {tpot['a'] / 1e6:.2f} ms, {found['ratio'] - 1:+.1%} "
-                        f"({found['low'] - 1:+.1%} to {found['high'] - 1:+.1%}), p {found['p']:.4f}, "
-                        f"{'slower' if failed else 'no change'}, {time.monotonic() - begin:.0f} s",
-                        flush=True,
-                    )
-                if kind == "same":
-                    servers[1].wait(options.step_ms / 1e3 + options.share * tpot["a"] / 1e9)
-        finally:
-            for server in servers:
-                server.stop()
-    print(f"called slower: {counts['same']} of {options.pairs} that are not, {counts['slower']} of {options.pairs} that are")
-    return 0 if counts["slower"] >= 0.9 * options.pairs and counts["same"] <= max(1, 0.05 * options.pairs) else 1
+def slower(kind: str, binary: Path, servers: list[Server]) -> tuple[int, dict]:
+    """How often B is called slower, and the last TPOT."""
+    count = 0
+    for number in range(PAIRS):
+        failed, tpot = against(binary, *servers)
+        count, found = count + failed, tpot["ratio"]
+        spread = f"{found['ratio'] - 1:+.1%} ({found['low'] - 1:+.1%} to {found['high'] - 1:+.1%}), p {found['p']:.4f}"
+        print(f"{kind} {number}: TPOT {tpot['a'] / 1e6:.2f} ms, {spread}, {'slower' if failed else 'no change'}", flush=True)
+    return count, tpot
+
+
+def check_all(judge, args, folder: Path) -> None:
+    model = folder / "tiny"
+    vllm_cpu.make_model(model)
+    servers = [Server(name, model, folder) for name in ("a", "b")]
+    try:
+        for server in servers:
+            server.ready()
+            server.wait(STEP_S)
+        same, tpot = slower("same", args.rooflens, servers)
+        judge.check("equal servers", [f"{same} of {PAIRS} called slower"] if same > max(1, 0.05 * PAIRS) else [], f"{same}")
+        servers[1].wait(STEP_S + SHARE * tpot["a"] / 1e9)
+        found, _ = slower("slower", args.rooflens, servers)
+        judge.check("a slower server", [f"{found} of {PAIRS} found"] if found < 0.9 * PAIRS else [], f"{found} of {PAIRS}")
+    finally:
+        for server in servers:
+            server.stop()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all)

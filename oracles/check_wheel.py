@@ -1,32 +1,25 @@
 #!/usr/bin/env python3
 """The wheel: what is in it, that it installs and starts anywhere, and that its types are true.
 
-    VENV/bin/python check_wheel.py --wheel FILE --rooflens BIN
-
-VENV has requirements-users.txt. Judges of their own are auditwheel, twine, pip, mypy and mypy's stubtest. A clean
-virtual environment without a compiler on its path gets nothing but the wheel, and is as before once it is
-uninstalled. `typed_user.py` uses every public name: mypy --strict accepts it, and every type that it claims is the
-type at run time.
+Judges of their own are auditwheel, twine, pip, mypy and mypy's stubtest. A clean virtual environment without a compiler
+on its path gets nothing but the wheel, and is as before once it is uninstalled. `typed_user.py` uses every public name:
+mypy --strict accepts it, and every type that it claims is the type at run time.
 """
 
 import ast
 import base64
 import email
 import hashlib
-import os
 import re
 import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 from pathlib import Path
+from oracle import FIXTURES, WHEEL, install, installed_environment, main
 
-from judged import Judge
-from rooflens_cli import REPOSITORY
-from wheel_install import environment, install, wheel_arguments
 
 LARGEST = 40_000_000
 TAG = "cp39-abi3-manylinux_2_28_x86_64"
@@ -34,7 +27,7 @@ OLDEST_PYTHON = (3, 9)
 STARTS = 20
 SLOWER_BY_S = 0.030
 HERE = Path(__file__).parent
-EXAMPLE = REPOSITORY / "fixtures/kineto/decode.json"
+EXAMPLE = FIXTURES / "kineto/decode.json"
 # The attributes of these classes are the tables of an answer: `typed_user.py` shows that they are there.
 ALLOWED = r"""
 rooflens\._rooflens\.(Analysis|Comparison|Cost)\.__getattr__
@@ -173,12 +166,12 @@ if sorted(set(dir(rooflens)) & set(rooflens.__all__)) != sorted(rooflens.__all__
 
 def imports(folder: Path):
     """In an environment that has pandas and others, none of them is imported."""
-    yield from said(sys.executable, "-c", IMPORTS, EXAMPLE, env=environment(folder)).splitlines()
+    yield from said(sys.executable, "-c", IMPORTS, EXAMPLE, env=installed_environment(folder)).splitlines()
 
 
 def types(folder: Path, scratch: Path):
     """mypy --strict with the installed stubs, and the stubs beside the module."""
-    env = environment(folder, MYPYPATH=str(folder), MYPY_CACHE_DIR=str(scratch / "mypy"))
+    env = installed_environment(folder, MYPYPATH=str(folder), MYPY_CACHE_DIR=str(scratch / "mypy"))
     said(sys.executable, "-m", "mypy", "--strict", "--python-version", "3.11", HERE / "typed_user.py", env=env, cwd=scratch)
     used = {node.attr for node in ast.walk(ast.parse((HERE / "typed_user.py").read_text())) if isinstance(node, ast.Attribute)}
     public = said(sys.executable, "-c", "import rooflens; print(*rooflens.__all__)", env=env).split()
@@ -194,29 +187,24 @@ def claimed(folder: Path, scratch: Path):
     said(folder / "bin/rooflens", "self-test", "--write-example", scratch / "example")
     (scratch / "output").mkdir()
     words = [HERE / "typed_at_run_time.py", HERE / "typed_user.py", scratch / "example", scratch / "output"]
-    yield from said(sys.executable, *words, env=environment(folder)).splitlines()
+    yield from said(sys.executable, *words, env=installed_environment(folder)).splitlines()
 
 
-def main() -> int:
-    args = wheel_arguments(__doc__.split("\n")[0]).parse_args()
-    judge = Judge("check_wheel")
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
-        judge.check("contents, metadata, RECORD", contents(args.wheel), f"{args.wheel.stat().st_size / 1e6:.1f} MB")
-        judge.check("auditwheel and twine", audited(args.wheel))
-        place = CleanPlace(scratch / "clean")
-        before, times = place.files(), {}
-        judge.check("installs and works without anything else", installed(place, args.wheel))
-        judge.check("starts as quickly as the bare program", starts(place, args.rooflens, times),
-                    lambda: ", ".join(f"{name} {statistics.median(found) * 1e3:.1f} ms" for name, found in times.items()))
-        place.pip("uninstall", "--yes", "rooflens")
-        judge.check("uninstalling leaves nothing", sorted(place.files() ^ before))
-        target = install(args.wheel, scratch / "installed")
-        judge.check("imports no other package", imports(target))
-        judge.check("types: mypy --strict and stubtest", types(target, scratch))
-        judge.check("types are those at run time", claimed(target, scratch))
-    return judge.finish()
+def check_all(judge, args, scratch: Path) -> None:
+    judge.check("contents, metadata, RECORD", contents(args.wheel), f"{args.wheel.stat().st_size / 1e6:.1f} MB")
+    judge.check("auditwheel and twine", audited(args.wheel))
+    place = CleanPlace(scratch / "clean")
+    before, times = place.files(), {}
+    judge.check("installs and works without anything else", installed(place, args.wheel))
+    judge.check("starts as quickly as the bare program", starts(place, args.rooflens, times),
+                lambda: ", ".join(f"{name} {statistics.median(found) * 1e3:.1f} ms" for name, found in times.items()))
+    place.pip("uninstall", "--yes", "rooflens")
+    judge.check("uninstalling leaves nothing", sorted(place.files() ^ before))
+    target = install(args.wheel, scratch / "installed")
+    judge.check("imports no other package", imports(target))
+    judge.check("types: mypy --strict and stubtest", types(target, scratch))
+    judge.check("types are those at run time", claimed(target, scratch))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, WHEEL)

@@ -1,28 +1,20 @@
 """Workflows, Dependabot and issue forms follow their published JSON Schemas and fit this repository.
 
-    venvs/users/bin/python oracles/check_workflows.py
-    venvs/users/bin/python oracles/check_workflows.py --dry-run
-
-The schemas are those that check-jsonschema brings along; no network is needed. Besides: every action is pinned to a
-commit, release.yml publishes exactly the crates that `rooflens` consists of, each after its dependencies, and the
-Dockerfile uses the rust-version of Cargo.toml. With `--dry-run` bash also parses every script, and every job is
-rehearsed in a copy of the repository, with stand-ins for what builds, downloads and publishes (workflow_rehearsal.py).
-Nothing is built.
+The schemas are those that check-jsonschema brings along; no network is needed. Besides: bash parses every script, every
+action is pinned to a commit, release.yml publishes exactly the crates that `rooflens` consists of, each after its
+dependencies, and the Dockerfile uses the rust-version of Cargo.toml. Nothing is built.
 """
 
 import json
 import re
 import subprocess
 import sys
-import tempfile
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 
 from ruamel.yaml import YAML
 
-import workflow_rehearsal
-from rooflens_cli import REPOSITORY, arguments
+from oracle import REPOSITORY, main
 
 GITHUB = REPOSITORY / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
@@ -34,14 +26,6 @@ SCHEMAS = {
     "vendor.github-issue-config": [GITHUB / "ISSUE_TEMPLATE/config.yml"],
 }
 PINNED = re.compile(r"@[0-9a-f]{40} # v\d+(\.\d+)*$")
-
-
-@dataclass
-class Script:
-    """A `run` of a workflow."""
-
-    place: str
-    text: str
 
 
 def load(file: Path) -> dict:
@@ -79,36 +63,19 @@ def pin_problems(file: Path) -> list[str]:
             for number, action in used if not action.startswith("./") and not PINNED.search(action)]
 
 
-def scripts(file: Path) -> list[Script]:
-    """Every `run` of a workflow."""
-    found = []
-    for name, job in load(file)["jobs"].items():
-        for number, step in enumerate(job.get("steps", []), 1):
-            if "run" in step:
-                place = f"{file.name}: {name}, {step.get('name', f'step {number}')}"
-                found.append(Script(place, step["run"]))
-    return found
+def scripts(file: Path) -> list[tuple[str, str]]:
+    """Every `run` of a workflow, and where it stands."""
+    jobs = load(file)["jobs"].items()
+    steps = [(name, number, step) for name, job in jobs for number, step in enumerate(job.get("steps", []), 1)]
+    return [(f"{file.name}: {name}, {step.get('name', f'step {at}')}", step["run"]) for name, at, step in steps if "run" in step]
 
 
-def syntax_problems(script: Script) -> list[str]:
-    done = subprocess.run(["bash", "-n"], input=script.text, capture_output=True, text=True, timeout=60)
-    broken = [f"{script.place}: {done.stderr.strip()}"] if done.returncode else []
-    if "${{" in script.text:
-        broken.append(f"{script.place}: an expression in the script: pass it by an environment variable")
+def syntax_problems(place: str, script: str) -> list[str]:
+    done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, timeout=60)
+    broken = [f"{place}: {done.stderr.strip()}"] if done.returncode else []
+    if "${{" in script:
+        broken.append(f"{place}: an expression in the script: pass it by an environment variable")
     return broken
-
-
-def rehearsal_problems() -> tuple[list[str], int]:
-    """What fails when every job is rehearsed, and how many scripts ran."""
-    broken, taken = [], 0
-    with tempfile.TemporaryDirectory() as folder:
-        workflow_rehearsal.prepare(Path(folder))
-        for file in WORKFLOWS:
-            workflow = load(file)
-            for name, job in workflow["jobs"].items():
-                failed, ran = workflow_rehearsal.rehearse(f"{file.name}: {name}", workflow, job, Path(folder))
-                broken, taken = broken + failed, taken + ran
-    return broken, taken
 
 
 def crate_problems() -> list[str]:
@@ -139,23 +106,15 @@ def image_problems() -> list[str]:
     return [] if used == [wanted] else [f"Dockerfile: built with Rust {used}, and rust-version is {wanted}"]
 
 
-def main() -> int:
-    parser = arguments(__doc__.splitlines()[0], binary_required=False)
-    parser.add_argument("--dry-run", action="store_true", help="also check the scripts of the workflows")
-    options = parser.parse_args()
-    broken = [problem for schema, files in SCHEMAS.items() for problem in schema_problems(schema, files)]
-    broken += [problem for file in WORKFLOWS for problem in pin_problems(file)]
-    broken += crate_problems() + image_problems()
-    found = [script for file in WORKFLOWS for script in scripts(file)] if options.dry_run else []
-    for script in found:
-        broken += syntax_problems(script)
-    rehearsed, taken = rehearsal_problems() if options.dry_run else ([], 0)
-    broken += rehearsed
-    for line in dict.fromkeys(broken):
-        print(line)
-    print(f"{sum(map(len, SCHEMAS.values()))} files, {len(found)} scripts, {taken} rehearsed, {len(set(broken))} problems")
-    return 1 if broken else 0
+def check_all(judge, _args, _scratch: Path) -> None:
+    for schema, files in SCHEMAS.items():
+        judge.check(schema, schema_problems(schema, files), f"{len(files)} files")
+    judge.check("actions are pinned", [problem for file in WORKFLOWS for problem in pin_problems(file)])
+    judge.check("release.yml publishes every crate", crate_problems())
+    judge.check("the image has the oldest Rust", image_problems())
+    found = [script for file in WORKFLOWS for script in scripts(file)]
+    judge.check("scripts", [problem for script in found for problem in syntax_problems(*script)], f"{len(found)} scripts")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all, binary=False)

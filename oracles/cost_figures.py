@@ -6,8 +6,8 @@ Shares no code with Rooflens: the operators of a Llama layer are written down he
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from oracle import REPOSITORY
 
-from rooflens_cli import REPOSITORY
 
 BYTES = 2  # of a weight, an activation, a cached number: bf16
 INTER_NODE = 400e9 / 8

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import doc_pages
-from rooflens_cli import REPOSITORY, repository_files
+from oracle import REPOSITORY, repository_files
 
 DOCS = REPOSITORY / "docs"
 OURS = re.compile(r"https://github\.com/rooflens/rooflens/(blob|tree)/main/([^#?]*)(?:#(.*))?$")

@@ -1,25 +1,20 @@
 """What HolisticTraceAnalysis 0.5.0 counts, restated exactly, one rule at a time.
 
-With no rule the numbers are the truth. With the right rules they are HTA's numbers,
-to the noise of its doubles: so a difference between HTA and the truth is proved to be
-those rules and nothing else. Read from HTA's source (hta/utils/utils.py,
-hta/common/trace.py, hta/common/trace_filter.py, hta/analyzers/), written anew.
+With no rule the numbers are the truth. With the right rules they are HTA's numbers, to the noise of its doubles: so a
+difference between HTA and the truth is proved to be those rules and nothing else. Read from HTA's source
+(hta/utils/utils.py, hta/common/trace.py, hta/common/trace_filter.py, hta/analyzers/), written anew. HTA says that
+
+* nccl_only: communication is what is named nccl*Kernel; every other collective is compute
+* host_ops: a host operator with a `stream` argument (a Triton launch) runs on the device
+* sync_marks: a cuda_sync row (a host or stream waiting) is work of the device
+* mtia_marks: event_wait and event_record of an MTIA queue are compute
+* steps_only: work whose launch was not recorded before the last ProfilerStep ended is no work
+* whole_us: get_gpu_kernel_breakdown cuts each stretch of time to whole microseconds
 """
 
 import re
-from dataclasses import dataclass
 
 import kineto_truth as truth
-
-# Each rule and what it says of the device that is not so.
-RULES = {
-    "nccl_only": "communication is what is named nccl*Kernel; every other collective is compute",
-    "host_ops": "a host operator with a `stream` argument (a Triton launch) runs on the device",
-    "sync_marks": "a cuda_sync row (a host or stream waiting) is work of the device",
-    "mtia_marks": "event_wait and event_record of an MTIA queue are compute",
-    "steps_only": "work whose launch was not recorded before the last ProfilerStep ended is no work",
-    "whole_us": "get_gpu_kernel_breakdown cuts each stretch of time to whole microseconds",
-}
 
 QUANTITIES = [
     "kernel_time_ns",
@@ -34,14 +29,6 @@ QUANTITIES = [
 NCCL = re.compile(r"^nccl.*Kernel")
 MEMORY = re.compile(r"(^Memcpy)|(^Memset)|(^dma)")
 NOT_COMPUTE = re.compile(r"(^nccl.*Kernel)|(.*(Memcpy)|(Memset))|(.*Sync)")
-
-
-@dataclass(frozen=True)
-class Row:
-    kind: str  # compute, communication, memory, other
-    interval: tuple[int, int]
-    why: str | None  # the rule without which this row would not be here
-    name: str
 
 
 def stream_of(event) -> int:
@@ -61,7 +48,8 @@ def kind_by_name(name) -> str:
     return "other" if NOT_COMPUTE.match(name) else "compute"
 
 
-def rows(trace, rules=frozenset()) -> list[Row]:
+def rows(trace, rules=frozenset()) -> list[tuple[str, tuple[int, int]]]:
+    """What is counted: compute, communication, memory or other, from when to when."""
     counted = [e for e in trace.raw if "dur" in e and e.get("cat") not in (None, "Trace")]
     launched = launched_in_steps(counted) if "steps_only" in rules else None
     out = []
@@ -71,11 +59,10 @@ def rows(trace, rules=frozenset()) -> list[Row]:
         interval = (start, start + truth.to_ns(event["dur"]))
         kind = truth.device_kind(category, name)
         if kind is not None:
-            correlation = event["args"].get("correlation", -1)
-            if launched is None or correlation in launched:
-                out.append(Row(device_row_kind(kind, name, rules), interval, None, name))
-        elif (why := extra_row(category, stream_of(event), rules)) is not None:
-            out.append(Row(kind_by_name(name), interval, why, name))
+            if launched is None or event["args"].get("correlation", -1) in launched:
+                out.append((device_row_kind(kind, name, rules), interval))
+        elif stream_of(event) != -1 and EXTRA.get(category) in rules:
+            out.append((kind_by_name(name), interval))
     return out
 
 
@@ -87,15 +74,8 @@ def device_row_kind(kind, name, rules) -> str:
     return "communication" if truth.COMMUNICATION.search(name) else "compute"
 
 
-def extra_row(category, stream, rules) -> str | None:
-    if stream == -1:
-        return None
-    rule = {
-        "cpu_op": "host_ops",
-        "cuda_sync": "sync_marks",
-        truth.MTIA_CATEGORY: "mtia_marks",
-    }.get(category)
-    return rule if rule in rules else None
+# Categories that a rule counts besides, where they have a stream.
+EXTRA = {"cpu_op": "host_ops", "cuda_sync": "sync_marks", truth.MTIA_CATEGORY: "mtia_marks"}
 
 
 def launched_in_steps(events) -> set | None:
@@ -118,9 +98,9 @@ def quantities(trace, rules=frozenset()) -> dict | None:
     found = rows(trace, rules)
     if not found:
         return None
-    busy = truth.union(r.interval for r in found)
+    busy = truth.union(interval for _, interval in found)
     kinds = {
-        kind: truth.union(r.interval for r in found if r.kind == kind)
+        kind: truth.union(interval for of, interval in found if of == kind)
         for kind in ("compute", "communication", "memory")
     }
     span = busy[-1][1] - busy[0][0]

@@ -6,8 +6,8 @@ import shutil
 import socket
 import stat
 from pathlib import Path
+from oracle import hub_snapshot, must, REPOSITORY
 
-from rooflens_cli import REPOSITORY, hub_snapshot, must
 
 # Whatever lies outside has this in its names.
 SECRET = "SECRETOUTSIDE"

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 import big_trace
-from judged import Judge
 from mcp_lines import ANSWER_S, Lines
+from oracle import Judge
 
 JUNK = [b"not json\n", b"{\n", b"[]\n", b"null\n", b"5\n", b"\n", b"\xff\xfe\x00\n", b"[" * 99_999 + b"\n",
         b'"' + b"x" * 5_000_000 + b'"\n', b'{"jsonrpc":"2.0"}\n', b'{"jsonrpc":"2.0","id":1,"method":5}\n',

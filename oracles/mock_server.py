@@ -1,32 +1,23 @@
 """The mock server as a process of its own, and what its log says."""
 
 import json
-import os
 import subprocess
 import tempfile
 import urllib.request
 from pathlib import Path
 
 
-def realtime():
-    """Called in a child: it runs before all ordinary processes, so that the load of others is not measured."""
-    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))
-
-
 class MockServer:
     """Runs while the `with` block does; afterwards `log` is its log."""
 
-    def __init__(self, binary, *options, priority=False):
+    def __init__(self, binary, *options):
         self.folder = tempfile.TemporaryDirectory(prefix="rooflens-mock-")
         self.path = Path(self.folder.name) / "log.json"
         self.argv = [str(binary), "--port", "0", "--log", str(self.path), *map(str, options)]
-        self.priority = priority
         self.log = None
 
     def __enter__(self):
-        self.process = subprocess.Popen(
-            self.argv, stdout=subprocess.PIPE, text=True, preexec_fn=realtime if self.priority else None
-        )
+        self.process = subprocess.Popen(self.argv, stdout=subprocess.PIPE, text=True)
         first = self.process.stdout.readline()
         if not first:
             raise RuntimeError(f"{self.argv} ended with {self.process.wait()}")
@@ -64,12 +55,3 @@ def first_token_times(log):
 def token_gaps(log):
     """Nanoseconds between the writes of each stream."""
     return [b - a for r in log["requests"] for a, b in zip(r["writes_ns"], r["writes_ns"][1:])]
-
-
-def lateness(log, ttft_ms, itl_ms):
-    """How late each token was written, by a schedule without jitter or stalls, one token per chunk."""
-    return [
-        written - (r["started_ns"] + ttft_ms * 1_000_000 + number * itl_ms * 1_000_000)
-        for r in log["requests"]
-        for number, written in enumerate(r["writes_ns"])
-    ]

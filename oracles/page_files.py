@@ -4,8 +4,8 @@ import gzip
 import shutil
 import sqlite3
 from pathlib import Path
+from oracle import REPOSITORY
 
-from rooflens_cli import REPOSITORY
 
 FIXTURES = REPOSITORY / "fixtures"
 NAMES = {

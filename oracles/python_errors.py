@@ -3,11 +3,10 @@
 import json
 import re
 from pathlib import Path
+from oracle import FIXTURES, Judge, hub_snapshot
 
-from judged import Judge
-from rooflens_cli import REPOSITORY, hub_snapshot
 
-TRACE = REPOSITORY / "fixtures/kineto/decode.json"
+TRACE = FIXTURES / "kineto/decode.json"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 
 

@@ -1,7 +1,5 @@
 """Whether the numbers of a run's metrics.json add up, and every null has its reason in the `not_computed` next to it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Iterator

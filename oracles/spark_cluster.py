@@ -14,14 +14,12 @@ class Cluster:
         self.tool, self.venv, self.folder, self.port = tool, venv, folder, port
         self.url = f"sc://127.0.0.1:{port}"
 
-    def start(self) -> float:
-        """Starts everything; seconds until the Connect server listens."""
-        begun = time.monotonic()
+    def start(self):
+        """Starts everything, until the Connect server listens."""
         environment = os.environ | {"PORT": str(self.port)}
         with open(self.folder.parent / f"{self.folder.name}.log", "a", encoding="utf-8") as log:
             command = [self.tool, "start", self.venv, self.folder]
             subprocess.run(command, check=True, env=environment, stdout=log, stderr=log, timeout=600)
-        return time.monotonic() - begun
 
     def stop(self):
         """Ends everything that runs."""
@@ -86,14 +84,10 @@ class Cluster:
 
 def children(process: int) -> list[int]:
     try:
-        return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()] + [
-            int(word)
-            for task in Path(f"/proc/{process}/task").iterdir()
-            if task.name != str(process)
-            for word in (task / "children").read_text().split()
-        ]
+        lists = [(task / "children").read_text() for task in Path(f"/proc/{process}/task").iterdir()]
     except OSError:
         return []
+    return [int(word) for text in lists for word in text.split()]
 
 
 def kill(process: int):

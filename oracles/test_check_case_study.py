@@ -1,7 +1,4 @@
-"""The check of the case study itself, on numbers that are wrong on purpose. Needs neither binary nor corpus.
-
-    python3 -m unittest discover -s oracles
-"""
+"""The check of the case study itself, on numbers that are wrong on purpose. Needs neither binary nor corpus."""
 
 import json
 import unittest

@@ -1,7 +1,4 @@
-"""The check of the pages' commands itself, on blocks that are wrong on purpose.
-
-    python3 -m unittest discover -s oracles
-"""
+"""The check of the pages' commands itself, on blocks that are wrong on purpose."""
 
 import tempfile
 import unittest
@@ -85,12 +82,12 @@ class Copies(unittest.TestCase):
 class Outputs(unittest.TestCase):
     def test_dots_stand_for_text_and_lines(self):
         shown = "ok  …  ms  GPU\n…\nlast"
-        self.assertTrue(doc_pages.is_as_shown(shown, "ok 12  ms  GPU  \n\na\nb\nlast\n"))
-        self.assertTrue(doc_pages.is_as_shown(shown, "ok  1  ms  GPU\nlast"))
-        self.assertFalse(doc_pages.is_as_shown(shown, "ok  1  ms  CPU\nlast"))
-        self.assertFalse(doc_pages.is_as_shown(shown, "ok  1  ms  GPU\nlast\nmore"))
-        self.assertTrue(doc_pages.is_as_shown("a [x…y]", "a [x…y]"))
-        self.assertFalse(doc_pages.is_as_shown("a.c", "abc"))
+        for page, printed, is_same in (
+            (shown, "ok 12  ms  GPU  \n\na\nb\nlast\n", True), (shown, "ok  1  ms  GPU\nlast", True),
+            (shown, "ok  1  ms  CPU\nlast", False), (shown, "ok  1  ms  GPU\nlast\nmore", False),
+            ("a [x…y]", "a [x…y]", True), ("a.c", "abc", False),
+        ):  # fmt: skip
+            self.assertEqual(doc_pages.is_as_shown(page, printed), is_same, printed)
 
     def test_commands_of_workflows(self):
         self.assertEqual(check_pages.scripts(WORKFLOW),

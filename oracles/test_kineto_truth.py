@@ -1,7 +1,4 @@
-"""The plain reader itself, on traces small enough to work out by hand.
-
-    python3 -m unittest discover -s oracles
-"""
+"""The plain reader itself, on traces small enough to work out by hand."""
 
 import json
 import tempfile

@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
-"""What Transformers itself builds and runs: the golden numbers of `rooflens cost`.
+"""What Transformers itself builds and runs: makes the goldens of the configs in fixtures/cost.
 
-    python transformers_cost.py make   [--only TEXT] [--out DIR]   goldens of the configs in fixtures/cost
-    python transformers_cost.py verify [--only TEXT]               the corpus's own goldens, again
+    python transformers_cost.py make [--only TEXT] [--out DIR]
 
-Needs requirements-transformers.txt. Models are built on the meta device: no weights, no
-arithmetic, only shapes, so a model of a trillion parameters takes seconds. FLOPs are those of
-`torch.utils.flop_counter.FlopCounterMode` over the eager implementation.
+Needs requirements-transformers.txt. Models are built on the meta device: no weights, no arithmetic, only shapes, so a
+model of a trillion parameters takes seconds. FLOPs are those of `torch.utils.flop_counter.FlopCounterMode` over the
+eager implementation.
 """
 
 import argparse
 import contextlib
-import csv
 import glob
 import json
 import logging
@@ -20,7 +18,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from rooflens_cli import REPOSITORY, default_corpus
 
 logging.disable(logging.WARNING)
 
@@ -34,6 +31,7 @@ from transformers import (  # noqa: E402
     masking_utils,
 )
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # noqa: E402
+from oracle import REPOSITORY
 
 GOLDENS = REPOSITORY / "fixtures/cost"
 PREFILLS = [(1, 64), (2, 97), (3, 5)]  # batch, new tokens
@@ -271,56 +269,13 @@ def make(only: str, out: Path) -> int:
     return 1 if failed else 0
 
 
-def corpus_configs(corpus: Path, only: str):
-    for path in sorted((corpus / "configs").glob("*.json")):
-        config = json.loads(path.read_text())
-        if only in path.stem and "model_type" in config:
-            yield path.stem, config
-
-
-def verify(only: str) -> int:
-    """The corpus's FLOP goldens and parameter counts, reproduced with this code."""
-    folder, wrong, checked = default_corpus(), 0, 0
-    configs = dict(corpus_configs(folder, only))
-    for want in json.loads((folder / "oracle_flops_b1_s2048.json").read_text()):
-        if want["config"] in configs:
-            got = flops(prefill(build(configs[want["config"]]), want["batch"], want["seq"]))
-            wrong += differs(want["config"], "flops", got["total"], want["oracle_flops"])
-            wrong += differs(want["config"], "by_aten", got["by_aten"], want["oracle_by_aten"])
-            checked += 1
-    for row in csv.DictReader((folder / "param_truth.csv").open()):
-        if row["config"] in configs and row["class"] != "closed form":
-            got = parameters(build(configs[row["config"]]))
-            for column, key in PARAM_COLUMNS.items():
-                wrong += differs(row["config"], key, got[key], int(row[column]))
-            checked += 1
-    print(f"verify: {checked} goldens, {wrong} differences")
-    return 1 if wrong or not checked else 0
-
-
-PARAM_COLUMNS = {
-    "total_params_exact": "total", "routed_expert_params": "routed_experts",
-    "vision_params": "vision", "active_params_text_incl_embed": "active",
-}
-
-
-def differs(name, what, got, want) -> int:
-    if got == want:
-        print(f"same    {name} {what}", flush=True)
-        return 0
-    print(f"differs {name} {what}: {got}, golden {want}", flush=True)
-    return 1
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["make", "verify"])
+    parser.add_argument("what", choices=["make"])
     parser.add_argument("--only", default="", metavar="TEXT", help="names that contain TEXT")
     parser.add_argument("--out", type=Path, default=GOLDENS, metavar="PATH")
     args = parser.parse_args()
-    if args.what == "make":
-        return make(args.only, args.out)
-    return verify(args.only)
+    return make(args.only, args.out)
 
 
 if __name__ == "__main__":

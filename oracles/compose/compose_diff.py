@@ -482,7 +482,7 @@ class Ours:
         self.child.wait()
 
 
-def run(binary, trees, folder, planted, shown):
+def run(binary, trees, folder, planted):
     """Composes the trees with both; the first `planted` of them also with every mistake."""
     ours, wrong = Ours(binary), {plant: Ours(binary, plant) for plant in PLANTS} if planted else {}
     found, noticed, seen = [], Counter(), Counter()
@@ -496,7 +496,7 @@ def run(binary, trees, folder, planted, shown):
         field = difference(theirs, answer)
         if field:
             found.append((index, field))
-            if len(found) <= shown:
+            if len(found) <= 3:
                 report(index, field, tree, theirs, answer)
         if index < planted and not tree.sweeps:
             for plant, process in wrong.items():
@@ -525,22 +525,16 @@ def report(index, field, tree, theirs, ours):
 
 
 def main():
-    arguments = argparse.ArgumentParser()
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("--binary", required=True)
     arguments.add_argument("--cases", type=int, default=3000)
     arguments.add_argument("--seed", type=int, default=random.randrange(10**6))
-    arguments.add_argument("--show", type=int, default=3, help="how many differences to print in full")
-    arguments.add_argument("--only", type=int, help="the number of one case to run")
     arguments.add_argument("--plant", type=int, default=0, help="how many cases to compose wrongly, too")
     options = arguments.parse_args()
     print(f"seed {options.seed}", flush=True)
-    chosen = range(options.cases) if options.only is None else [options.only]
-    trees = [Tree(random.Random(f"{options.seed}/{index}")) for index in chosen]
-    folder = tempfile.mkdtemp(prefix="compose_diff_", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-    try:
-        found, noticed, seen = run(options.binary, trees, folder, options.plant, options.show)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    trees = [Tree(random.Random(f"{options.seed}/{index}")) for index in range(options.cases)]
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
+        found, noticed, seen = run(options.binary, trees, folder, options.plant)
     composed = len(trees) - seen["errors"]
     print(f"{len(trees)} cases: {composed} composed ({seen['sweeps']} sweeps, {seen['unresolved']} not resolvable), {seen['errors']} errors in Hydra; {len(found)} differ {found[:40] or ''}")
     missed = [plant for plant in PLANTS if options.plant and not noticed[plant]]

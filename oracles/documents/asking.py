@@ -1,7 +1,5 @@
 """Asks commands for JSON, and validates what they print and save."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

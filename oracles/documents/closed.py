@@ -1,7 +1,5 @@
 """A JSON Schema that allows only the keys that it names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 # Keywords that apply further schemas to the same value.

@@ -1,8 +1,6 @@
 """Which oracle validates documents of which schema. A schema that neither has is an error, and so is one that an
 oracle lists but has seen no document of."""
 
-from __future__ import annotations
-
 from documents.validate import Documents
 
 # Of real runs on PyTorch and vLLM.

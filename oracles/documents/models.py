@@ -1,7 +1,5 @@
 """Documents of `rooflens cost`, and of words: lists, explanations, and what the machine has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from documents.asking import FIXTURES, Asking

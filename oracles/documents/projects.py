@@ -1,7 +1,5 @@
 """Documents of a project: configs, assets, sources of others, and runs that need no engine."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import shutil

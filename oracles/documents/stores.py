@@ -1,7 +1,5 @@
 """Documents of a store: runs added, listed, checked, asked for, removed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from documents.asking import FIXTURES, Asking

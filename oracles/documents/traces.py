@@ -1,7 +1,5 @@
 """Documents of traces: analyses, advice, kernels, comparisons, and what is saved of them."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 from pathlib import Path

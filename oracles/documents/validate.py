@@ -1,7 +1,5 @@
 """Validates JSON documents against the schemas that `rooflens schema` prints, and counts which were needed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections import Counter

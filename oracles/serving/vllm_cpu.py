@@ -1,7 +1,5 @@
 """vLLM on the CPU with a tiny random model, as a server."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -148,6 +148,12 @@ class Reader:
         return self.known[file["sha256"]]
 
 
+def sealed(manifest: dict) -> bytes:
+    """A manifest with its checksum, which is over all bytes that follow it."""
+    body = json.dumps({name: value for name, value in manifest.items() if name != "sha256"}).encode()[1:]
+    return b'{"sha256":"' + hashlib.sha256(body).hexdigest().encode() + b'",' + body
+
+
 def figures_of(name: str, table: pa.Table) -> dict:
     if name == "kernel_dim":
         return {"named": set(table["kernel_id"].to_pylist())}

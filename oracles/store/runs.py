@@ -69,7 +69,7 @@ def expected(folder: Path) -> Run:
             figures[name] = (rows,)
     kernels = pq.read_table(tables / "kernels.parquet", columns=["dur_ns", "ts_ns", "kernel_id"])
     rows, total = kernels.num_rows, pc.sum(kernels["dur_ns"]).as_py()
-    figures["kernels"] = (rows, total, pc.sum(kernels["ts_ns"]).as_py(), id_sum(kernels["kernel_id"]))
+    figures["kernels"] = (rows, total, pc.sum(kernels["ts_ns"]).as_py(), sum(kernels["kernel_id"].to_pylist()))
     figures["kernel_rollup"] = (rows, total)
     figures["kernel_histogram"] = (rows,)
     phases = pq.read_table(tables / "phases.parquet", columns=["phase_id", "step_id", "dur_ns"]).to_pylist()
@@ -78,7 +78,3 @@ def expected(folder: Path) -> Run:
         figures["phase_rollup"] = (len(steps), sum(steps))
     day = DAYS[(row["start_unix_ns"] - FIRST_NS) // DAY_NS]
     return Run(folder, row["run_id"], day, figures)
-
-
-def id_sum(ids) -> int:
-    return sum(ids.to_pylist())

@@ -8,8 +8,8 @@ import subprocess
 import threading
 import time
 from pathlib import Path
+from oracle import Outcome
 
-from rooflens_cli import Outcome
 
 PROGRESS = re.compile(r"hint:|adding |compacting ")
 CONSISTENT = (
@@ -107,7 +107,7 @@ class Part:
 
     def __init__(self, name):
         self.name, self.counts, self.mistakes = name, {}, []
-        self.lock, self.started, self.seconds = threading.Lock(), time.monotonic(), 0.0
+        self.lock = threading.Lock()
 
     def count(self, what, by=1):
         with self.lock:
@@ -115,20 +115,13 @@ class Part:
 
     def wrong(self, *mistakes):
         with self.lock:
-            for mistake in mistakes:
-                self.mistakes.append(mistake)
-                if len(self.mistakes) <= 20:
-                    print(f"wrong   {self.name}: {mistake}", flush=True)
+            self.mistakes += mistakes
 
     def check(self, holds, mistake):
         self.count("checks")
         if not holds:
             self.wrong(mistake)
         return holds
-
-    def summary(self) -> str:
-        counts = ", ".join(f"{number} {what}" for what, number in self.counts.items())
-        return f"{self.name:8}{self.seconds:6.1f} s: {counts}; {len(self.mistakes)} wrong"
 
 
 class Watch:

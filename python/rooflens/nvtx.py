@@ -4,37 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 
-class TorchNvtx:
-    def __init__(self, nvtx: Any):
-        self.push = nvtx.range_push
-        self.pop = nvtx.range_pop
+class Nvtx(NamedTuple):
+    push: Callable[[str], Any]
+    pop: Callable[[], Any]
 
 
-class PackageNvtx:
-    def __init__(self, nvtx: Any):
-        self.push = nvtx.push_range
-        self.pop = nvtx.pop_range
-
-
-class LibraryNvtx:
-    def __init__(self, library: Any):
-        self._push = library.nvtxRangePushA
-        self._push.argtypes = [ctypes.c_char_p]
-        self.pop = library.nvtxRangePop
-
-    def push(self, name: str) -> None:
-        self._push(name.encode("utf-8", "replace"))
-
-
-def find() -> Optional[Any]:
-    """Something with `push(name)` and `pop()`, or null where nothing takes NVTX ranges."""
+def find() -> Optional[Nvtx]:
+    """What takes NVTX ranges here, or null."""
     return from_torch() or from_package() or from_library()
 
 
-def from_torch() -> Optional[Any]:
+def from_torch() -> Optional[Nvtx]:
     torch = sys.modules.get("torch")  # never imported for this: it takes seconds
     if torch is None:
         return None
@@ -43,21 +26,24 @@ def from_torch() -> Optional[Any]:
         torch.cuda.nvtx.range_pop()
     except (RuntimeError, AttributeError):
         return None  # built without CUDA
-    return TorchNvtx(torch.cuda.nvtx)
+    return Nvtx(torch.cuda.nvtx.range_push, torch.cuda.nvtx.range_pop)
 
 
-def from_package() -> Optional[Any]:
+def from_package() -> Optional[Nvtx]:
     try:
         import nvtx
     except ImportError:
         return None
-    return PackageNvtx(nvtx)
+    return Nvtx(nvtx.push_range, nvtx.pop_range)
 
 
-def from_library() -> Optional[Any]:
+def from_library() -> Optional[Nvtx]:
     for name in ("libnvToolsExt.so.1", "libnvToolsExt.so"):
         try:
-            return LibraryNvtx(ctypes.CDLL(name))
+            library = ctypes.CDLL(name)
+            push, pop = library.nvtxRangePushA, library.nvtxRangePop
         except (OSError, AttributeError):
             continue
+        push.argtypes = [ctypes.c_char_p]
+        return Nvtx(lambda text: push(text.encode("utf-8", "replace")), pop)
     return None

@@ -143,14 +143,7 @@ def best_matmul(torch: Any, device: Any, dtype: str, prepare: Callable, seconds:
         times = timed(torch, device, prepare(side), seconds / len(SIDES))
         rate = 2 * side**3 / (min(times) / 1e9)
         if best is None or rate > best["flops_per_s"]:
-            best = {
-                "dtype": dtype,
-                "side": side,
-                "runs": len(times),
-                "best_ns": min(times),
-                "median_ns": int(statistics.median(times)),
-                "flops_per_s": rate,
-            }
+            best = {"dtype": dtype, "side": side, **summary(times), "flops_per_s": rate}
         # Twice the side takes eight times as long.
         if 8 * min(times) / 1e9 > MOST_OF_BUDGET * max(end - time.monotonic(), 0):
             break
@@ -172,15 +165,12 @@ def bandwidths(torch: Any, device: Any, seconds: float) -> List[Dict[str, Any]]:
     for kind, (passes, work) in kinds.items():
         times = timed(torch, device, work, seconds / len(kinds))
         moved = passes * BANDWIDTH_BYTES
-        found.append({
-            "kind": kind,
-            "bytes": moved,
-            "runs": len(times),
-            "best_ns": min(times),
-            "median_ns": int(statistics.median(times)),
-            "bytes_per_s": moved / (min(times) / 1e9),
-        })
+        found.append({"kind": kind, "bytes": moved, **summary(times), "bytes_per_s": moved / (min(times) / 1e9)})
     return found
+
+
+def summary(times: List[int]) -> Dict[str, int]:
+    return {"runs": len(times), "best_ns": min(times), "median_ns": int(statistics.median(times))}
 
 
 def timed(torch: Any, device: Any, work: Callable[[], Any], seconds: float) -> List[int]:

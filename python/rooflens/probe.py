@@ -18,6 +18,7 @@ imported.
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import sys
 import threading
@@ -25,7 +26,6 @@ import time
 from typing import Any, ContextManager, List, Optional, Tuple
 
 from rooflens import nvtx as nvtx_backends
-from rooflens.probe_trace import start_trace
 from rooflens.workload.events import encode, inherited_fd, write_whole
 
 # Nsight tells a process that it is watched by the library that it should load.
@@ -130,11 +130,24 @@ def _is_watched() -> bool:
 
 
 def _begin_trace() -> None:
-    """The trace that `rooflens run` asks for starts with the first mark after torch is there."""
+    """The trace that `rooflens run` asks for lasts from the first mark after torch is there to the end of the process.
+
+    ROOFLENS_TRACE_OPTIONS may hold record_shapes, profile_memory and with_stack as a JSON object.
+    """
     global _wants_trace
-    if "torch" in sys.modules:
-        _wants_trace = False
-        start_trace(os.environ["ROOFLENS_TRACE"])
+    if "torch" not in sys.modules:
+        return
+    from torch import profiler
+
+    _wants_trace = False
+    session = profiler.profile(**json.loads(os.environ.get("ROOFLENS_TRACE_OPTIONS") or "{}"))
+    session.start()
+
+    def stop() -> None:
+        session.stop()
+        session.export_chrome_trace(os.environ["ROOFLENS_TRACE"])
+
+    atexit.register(stop)
 
 
 _nothing: ContextManager[None] = _Nothing()

@@ -57,12 +57,8 @@ def environment(spec: Spec, trace: Path, target: int) -> Dict[str, str]:
     variables["ROOFLENS_SEED"] = str(spec.count("seed", 0, least=0))
     variables["ROOFLENS_MAX_NEW_TOKENS"] = str(spec.max_new_tokens)
     if spec.pass_name == "torch_profiler":
-        options = {
-            key: spec.flag(f"pipeline.torch_profiler.{key}", False)
-            for key in ("record_shapes", "profile_memory", "with_stack", "with_flops")
-        }
         variables["ROOFLENS_TRACE"] = str(trace)
-        variables["ROOFLENS_TRACE_OPTIONS"] = json.dumps(options)
+        variables["ROOFLENS_TRACE_OPTIONS"] = json.dumps(spec.profiler_options)
     return variables
 
 

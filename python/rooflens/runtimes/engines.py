@@ -11,7 +11,6 @@ from rooflens.runtimes.pytorch.inputs import chat_text, is_chat
 from rooflens.runtimes.pytorch.model import DTYPES, pick_dtype, read_config
 from rooflens.workload import dataset, grounding, pictures
 from rooflens.workload.dataset import Round, Sample
-from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import SCHEMA, Events
 from rooflens.workload.records import Records, Request, Step, Tokens
 from rooflens.workload.spec import Spec
@@ -182,11 +181,6 @@ def sampling_options(spec: Spec, seed: int, greedy: Dict[str, Any]) -> Dict[str,
     return {"max_tokens": spec.max_new_tokens, "ignore_eos": spec.flag("infer.ignore_eos", False), **options}
 
 
-def profiler_options(spec: Spec) -> Dict[str, bool]:
-    keys = ("record_shapes", "profile_memory", "with_stack", "with_flops")
-    return {key: spec.flag(f"pipeline.torch_profiler.{key}", False) for key in keys}
-
-
 class Checkpoint(NamedTuple):
     """The weights that an engine loads, in the format of every other runtime."""
 
@@ -197,13 +191,6 @@ class Checkpoint(NamedTuple):
     config: Any
     dtype: Any
     source: str
-
-
-def folder_of_model(spec: Spec) -> Path:
-    folder = spec.path("model.path")
-    if not (folder / "config.json").is_file():
-        raise WorkloadError(f"model.path has no config.json: {folder}", "rooflens assets status")
-    return folder
 
 
 def checkpoint(spec: Spec, events: Events, folder: Path) -> Checkpoint:

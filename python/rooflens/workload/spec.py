@@ -128,6 +128,12 @@ class Spec:
         return self.count("infer.max_new_tokens")
 
     @property
+    def profiler_options(self) -> Dict[str, bool]:
+        """What torch.profiler is told in this pass."""
+        keys = ("record_shapes", "profile_memory", "with_stack", "with_flops")
+        return {key: self.flag(f"pipeline.torch_profiler.{key}", False) for key in keys}
+
+    @property
     def keeps_predictions(self) -> bool:
         if self.pass_name == "predict":
             return True

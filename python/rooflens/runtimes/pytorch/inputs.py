@@ -6,7 +6,7 @@ import inspect
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Optional
 
-from rooflens.runtimes.pytorch.model import Loaded
+from rooflens.runtimes.pytorch.model import Loaded, text_config_of
 from rooflens.workload import pictures
 from rooflens.workload.dataset import Sample
 from rooflens.workload.errors import WorkloadError
@@ -164,9 +164,7 @@ def count_positions(model: Any, input_ids: Any, mask: Any, extra: Dict[str, Any]
 
 
 def note_long(batch: Batch, loaded: Loaded, events: Events) -> None:
-    config = loaded.model.config
-    config = config.get_text_config() if hasattr(config, "get_text_config") else config
-    most = getattr(config, "max_position_embeddings", None)
+    most = getattr(text_config_of(loaded.model.config), "max_position_embeddings", None)
     needed = batch.positions.shape[-1] if batch.positions is not None else batch.width
     if most is not None and needed > most:
         message = f"{needed} positions are needed, the model was made for {most}: lower infer.max_new_tokens"

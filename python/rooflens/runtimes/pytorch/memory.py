@@ -21,22 +21,17 @@ def no_account(device: Any) -> str:
     return NO_GPU if device.type == "cpu" else f"torch keeps no such account of {device.type} devices"
 
 
-
 def now(device: Any) -> Dict[str, Any]:
     """The fields of a `memory` event, but for when."""
-    told = device_bytes(device)
+    import torch
+
+    told = devices.memory(torch, device)
     return {
         "device": told,
         "device_reason": None if told is not None else no_account(device),
         "host_rss_bytes": host_rss_bytes(),
         "host_peak_rss_bytes": host_peak_rss_bytes(),
     }
-
-
-def device_bytes(device: Any) -> Optional[Dict[str, Optional[int]]]:
-    import torch
-
-    return devices.memory(torch, device)
 
 
 def host_rss_bytes() -> Optional[int]:
@@ -52,10 +47,6 @@ def host_peak_rss_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024  # kibibytes, but on macOS
 
 
-def no_snapshot(device: Any) -> str:
-    return NO_GPU if device.type == "cpu" else f"torch records allocations of CUDA devices, not of {device.type}"
-
-
 @contextlib.contextmanager
 def history(spec: Spec, device: Any, events: Events) -> Iterator[None]:
     """Records allocations while it lasts, if the torch_profiler pass asks for them."""
@@ -64,7 +55,8 @@ def history(spec: Spec, device: Any, events: Events) -> Iterator[None]:
         yield
         return
     if device.type != "cuda":
-        events.note("info", "no_allocator_snapshot", f"memory_snapshot.pickle is not written: {no_snapshot(device)}")
+        reason = NO_GPU if device.type == "cpu" else f"torch records allocations of CUDA devices, not of {device.type}"
+        events.note("info", "no_allocator_snapshot", f"memory_snapshot.pickle is not written: {reason}")
         yield
         return
     import torch

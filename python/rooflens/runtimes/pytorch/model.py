@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from rooflens import devices, processor
+from rooflens import devices
 from rooflens.runtimes.pytorch import deepseek_ocr, weights
 from rooflens.workload import grounding
 from rooflens.workload.errors import WorkloadError
@@ -39,9 +39,7 @@ class Loaded:
 
 def load(spec: Spec, events: Events) -> Loaded:
     began_ns = time.monotonic_ns()
-    folder = spec.path("model.path")
-    if not (folder / "config.json").is_file():
-        raise WorkloadError(f"model.path has no config.json: {folder}", "rooflens assets status")
+    folder = folder_of_model(spec)
     events.emit("loading", what="libraries", path=None)
     import torch
     import transformers
@@ -80,6 +78,18 @@ def load(spec: Spec, events: Events) -> Loaded:
     )
     tell(spec, events, loaded, folder, source, time.monotonic_ns() - began_ns)
     return loaded
+
+
+def folder_of_model(spec: Spec) -> Path:
+    folder = spec.path("model.path")
+    if not (folder / "config.json").is_file():
+        raise WorkloadError(f"model.path has no config.json: {folder}", "rooflens assets status")
+    return folder
+
+
+def text_config_of(config: Any) -> Any:
+    """The config of the text model, which may stand inside."""
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
 def read_config(spec: Spec, folder: Path) -> Any:
@@ -136,9 +146,7 @@ def load_processor(folder: Path, trust_remote_code: bool, config: Any, tokenizer
 def preprocess_options(spec: Spec, processor: Any) -> Dict[str, Any]:
     """`model.preprocess`, where the processor knows every key of it."""
     options = {key: value for key, value in (spec.get("model.preprocess", None) or {}).items() if value is not None}
-    if not options:
-        return {}
-    if processor is None:
+    if not options or processor is None:
         return {}  # a model of text alone has no pictures to prepare
     if hasattr(processor, "check"):
         processor.check(options)
@@ -165,7 +173,7 @@ def tell(spec: Spec, events: Events, loaded: Loaded, folder: Path, source: str, 
     import torch
 
     model, config = loaded.model, loaded.model.config
-    text_config = config.get_text_config() if hasattr(config, "get_text_config") else config
+    text_config = text_config_of(config)
     parameters = list(model.parameters())
     events.emit(
         "model",

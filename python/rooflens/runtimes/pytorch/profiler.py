@@ -35,10 +35,7 @@ def profiled(spec: Spec, events: Events, loaded: Loaded, ranges: Ranges) -> Iter
     # The first session of a process sets the machinery up, which would otherwise be in the trace.
     with profile(activities=activities):
         torch.ones(1, device=loaded.device).add_(1)
-    options = {
-        key: spec.flag(f"pipeline.torch_profiler.{key}", False)
-        for key in ("record_shapes", "profile_memory", "with_stack", "with_flops")
-    }
+    options = spec.profiler_options
     session = profile(activities=activities, **options)
     try:
         with session, ranges.on(loaded):

@@ -38,20 +38,10 @@ class NoRanges:
 
     about: Dict[str, Any] = {"ranges": False, "modules": 0, "modules_reason": "no profiler in this pass"}
 
-    def on(self, _loaded: Loaded) -> ContextManager[Any]:
+    def on(self, *_: Any) -> ContextManager[Any]:
         return NOTHING
 
-    def batch(self, _label: str) -> ContextManager[Any]:
-        return NOTHING
-
-    def prefill(self) -> ContextManager[Any]:
-        return NOTHING
-
-    def decoding(self) -> ContextManager[Any]:
-        return NOTHING
-
-    def decode(self, _step: int) -> ContextManager[Any]:
-        return NOTHING
+    batch = prefill = decoding = decode = on
 
 
 class Ranges:

@@ -78,7 +78,7 @@ class Workload(engines.EngineWorkload):
         import torch
         from torch.profiler import ProfilerActivity, profile
 
-        options: Dict[str, Any] = dict(engines.profiler_options(self.spec))
+        options: Dict[str, Any] = dict(self.spec.profiler_options)
         make = getattr(torch._C._profiler, "_ExperimentalConfig", None)
         if make is not None:
             with contextlib.suppress(TypeError):  # torch before 2.8 traces the thread that asks, and the device

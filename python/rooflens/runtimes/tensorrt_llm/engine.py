@@ -9,7 +9,7 @@ from typing import Any, Dict
 
 from rooflens import devices
 from rooflens.runtimes import engines
-from rooflens.runtimes.pytorch.model import load_tokenizer
+from rooflens.runtimes.pytorch.model import folder_of_model, load_tokenizer, text_config_of
 from rooflens.workload.errors import DeviceError, WorkloadError
 from rooflens.workload.events import Events
 from rooflens.workload.spec import Spec
@@ -26,7 +26,7 @@ class Loaded:
 
 def load(spec: Spec, events: Events) -> Loaded:
     began_ns = time.monotonic_ns()
-    folder = engines.folder_of_model(spec)
+    folder = folder_of_model(spec)
     prepare_environment(spec)
     events.emit("loading", what="libraries", path=None)
     # First of all, so that where it is missing nothing else takes time.
@@ -90,10 +90,8 @@ def engine_arguments(spec: Spec, made: engines.Checkpoint) -> Dict[str, Any]:
 def tell(spec: Spec, events: Events, loaded: Loaded, made: engines.Checkpoint, load_ns: int) -> None:
     import torch
 
-    config = made.config
-    text_config = config.get_text_config() if hasattr(config, "get_text_config") else config
     engines.tell_model(
-        spec, events, made, config, text_config, dtype=str(made.dtype).replace("torch.", ""),
+        spec, events, made, made.config, text_config_of(made.config), dtype=str(made.dtype).replace("torch.", ""),
         device=str(loaded.device), device_name=devices.name(torch, loaded.device),
         compile=spec.flag("runtime.cuda_graph", True), load_ns=load_ns,
     )

@@ -8,9 +8,12 @@ from typing import Any, ContextManager, Dict, Iterator, List
 
 from rooflens.runtimes import engines
 from rooflens.runtimes.engines import Answered
-from rooflens.runtimes.vllm import engine, prompts
+from rooflens.runtimes.pytorch.inputs import picture_prompt
+from rooflens.runtimes.vllm import engine
 from rooflens.runtimes.vllm.scheduler import Watch
+from rooflens.workload import pictures
 from rooflens.workload.dataset import Round, Sample
+from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import Events
 from rooflens.workload.records import Step
 from rooflens.workload.spec import Spec
@@ -29,10 +32,24 @@ class Workload(engines.EngineWorkload):
         self.watch = Watch(self.engine, events, spec.text("dataset.kind") == "image")
 
     def prompt(self, sample: Sample) -> Any:
-        return prompts.prepare(self.spec, self.loaded, sample)
+        if not sample.is_image:
+            return {"prompt_token_ids": engines.token_ids(self.spec, self.loaded.tokenizer, sample)}
+        if self.loaded.processor is None:
+            raise WorkloadError("dataset.kind is image, but the model has no image processor", "set dataset.kind=text")
+        # vLLM puts the picture's tokens in itself.
+        text = picture_prompt(self.loaded.processor, sample.text)
+        return {"prompt": text, "multi_modal_data": {"image": pictures.open_upright(sample.path).image}}
 
     def sampling(self, seed: int) -> Any:
-        return prompts.sampling(self.spec, seed)
+        from vllm import SamplingParams
+
+        # A temperature of 0 is vLLM's word for greedy.
+        options = engines.sampling_options(self.spec, seed, {"temperature": 0.0})
+        if self.spec.get("infer.no_repeat_ngram_size", None) is not None:
+            size = self.spec.count("infer.no_repeat_ngram_size", least=0)
+            # Of the answer alone; transformers looks at the prompt, too. 0 lets tokens repeat.
+            options.update({"extra_args": {"ngram_size": size, "window_size": 1 << 30}} if size else {})
+        return SamplingParams(**options)
 
     def steps(self, round_: Round) -> List[Step]:
         return self._rows
@@ -54,13 +71,13 @@ class Workload(engines.EngineWorkload):
             return self._profiled()
         return contextlib.nullcontext()
 
-    def generate(self, round_: Round, prompts_: List[Any], params: List[Any]) -> List[Answered]:
-        names = [f"{round_.number}.{i}" for i in range(len(prompts_))]
+    def generate(self, round_: Round, prompts: List[Any], params: List[Any]) -> List[Answered]:
+        names = [f"{round_.number}.{i}" for i in range(len(prompts))]
         start_ns: Dict[str, int] = {}
         engine_ids: Dict[str, str] = {}
         outputs: Dict[str, Any] = {}
         token_ns: Dict[str, List[int]] = {}
-        for name, prompt, wanted in zip(names, prompts_, params):
+        for name, prompt, wanted in zip(names, prompts, params):
             start_ns[name] = time.monotonic_ns()
             # Newer engines give a request a name of their own and tell it.
             engine_ids[name] = self.engine.add_request(name, prompt, wanted) or name

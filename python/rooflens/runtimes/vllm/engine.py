@@ -10,7 +10,7 @@ from typing import Any, Dict, Optional
 from rooflens import processor
 from rooflens.runtimes import engines
 from rooflens.runtimes.pytorch import deepseek_ocr
-from rooflens.runtimes.pytorch.model import load_processor, load_tokenizer, preprocess_options
+from rooflens.runtimes.pytorch.model import folder_of_model, load_processor, load_tokenizer, preprocess_options
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import Events
 from rooflens.workload.spec import Spec
@@ -41,7 +41,7 @@ class Loaded:
 
 def load(spec: Spec, events: Events) -> Loaded:
     began_ns = time.monotonic_ns()
-    folder = engines.folder_of_model(spec)
+    folder = folder_of_model(spec)
     for key, value in ENVIRONMENT.items():
         os.environ.setdefault(key, value)
     events.emit("loading", what="libraries", path=None)
@@ -120,7 +120,7 @@ def profiler_arguments(spec: Spec, known: Any) -> Dict[str, Any]:
     """How this version of vLLM is told to profile."""
     folder = spec.output / TRACES
     folder.mkdir(exist_ok=True)
-    options = engines.profiler_options(spec)
+    options = spec.profiler_options
     if "profiler_config" not in known.__dataclass_fields__:  # before vLLM 0.13
         names = {"profile_memory": "WITH_PROFILE_MEMORY"}
         os.environ["VLLM_TORCH_PROFILER_DIR"] = str(folder)

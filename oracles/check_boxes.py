@@ -1,22 +1,17 @@
 #!/usr/bin/env python3
 """Boxes of grounding answers in a real browser: each lies on what the picture shows there.
 
-    python3 .ci/boxes.py --rooflens BIN [--screenshot FILE.png]
-
 Pictures with a bright rectangle, in every orientation of EXIF, are answered about by a program in place of the
 interpreter; `rooflens run` writes the pages. Chromium is asked where the bright pixels of the upright picture are and
 where the box is: both must be where this file says, computed by hand.
 """
 
-import argparse
 import json
 import struct
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
-from page import Browser
+from chromium import chromium
+from oracle import main, must, run
 
 # The stored picture, and the bright rectangle in it: left, top, right, bottom, in whole blocks of 8 pixels.
 WIDTH, HEIGHT = 400, 200
@@ -117,7 +112,7 @@ def cases() -> list[tuple[str, int, dict, list[tuple]]]:
 
 def make(binary: Path, folder: Path) -> Path:
     """The folder of a report with all cases."""
-    subprocess.run([binary, "init", folder / "p", "--quiet"], check=True, capture_output=True)
+    must(binary, "init", folder / "p", "--quiet")
     pictures = folder / "p/datasets/pictures"
     pictures.mkdir()
     lines = []
@@ -139,10 +134,10 @@ def make(binary: Path, folder: Path) -> Path:
         "pipeline.static_analysis.enable=false", "pipeline.direct_inference.enable=true", "dataset.kind=image",
         "dataset.root=datasets/pictures", "dataset.patterns=['*.jpg']",
     ]  # fmt: skip
-    done = subprocess.run([binary, *arguments], cwd=folder / "p", capture_output=True, text=True)
+    done = run(binary, *arguments, cwd=folder / "p")
     reports = list((folder / "p/runs").glob("*/*/*/report"))
     if len(reports) != 1 or not (reports[0] / "predictions.html").is_file():
-        sys.exit(f"no page: {done.stderr}")
+        raise RuntimeError(f"no page: {done.stderr}")
     return reports[0]
 
 
@@ -150,55 +145,38 @@ def near(have: list, want: tuple) -> bool:
     return len(have) == 4 and all(abs(a - b) <= TOLERANCE for a, b in zip(have, want))
 
 
-def wrong(seen: list[dict]) -> list[str]:
-    found = []
+def wrong(seen: list[dict]):
     by_name = {row["name"]: row for row in seen}
     for name, orientation, _, expected in cases():
         row = by_name.get(name)
         if row is None:
-            found.append(f"{name}: no boxes over it")
+            yield f"{name}: no boxes over it"
             continue
         size = [WIDTH, HEIGHT] if orientation < 5 else [HEIGHT, WIDTH]
         if row["size"] != size:
-            found.append(f"{name}: the browser shows {row['size']}, upright is {size}")
+            yield f"{name}: the browser shows {row['size']}, upright is {size}"
         if not near(row["bright"], UPRIGHT[orientation]):
-            found.append(f"{name}: bright at {row['bright']}, expected {UPRIGHT[orientation]}")
-        if len(row["boxes"]) != len(expected):
-            found.append(f"{name}: {len(row['boxes'])} boxes, expected {len(expected)}")
-        for have, want in zip(row["boxes"], expected):
-            if not near(have, want):
-                found.append(f"{name}: a box at {[round(v, 1) for v in have]}, expected {want}")
-    return found
+            yield f"{name}: bright at {row['bright']}, expected {UPRIGHT[orientation]}"
+        if len(row["boxes"]) != len(expected) or not all(map(near, row["boxes"], expected)):
+            yield f"{name}: boxes at {row['boxes']}, expected {expected}"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Boxes of grounding answers in a real browser.")
-    parser.add_argument("--rooflens", type=Path, required=True, metavar="BIN")
-    parser.add_argument("--screenshot", type=Path, metavar="FILE", help="a picture of the page of answers")
-    options = parser.parse_args()
-    failed = 0
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        report = make(options.rooflens.resolve(), Path(folder))
-        browser = Browser(Path(folder) / "profile")
-        try:
-            for page in ("predictions.html", "thumbnails.html"):
-                for width in (1280, 390):
-                    seen = browser.open((report / page).as_uri(), width, 900, "light")
-                    if options.screenshot and (page, width) == ("predictions.html", 1280):
-                        options.screenshot.write_bytes(browser.picture())
-                    answer = browser.call("Runtime.evaluate", expression=LOOK, awaitPromise=True)
-                    found = wrong(json.loads(answer["result"]["value"])) + seen["complaints"]
-                    found += [f"asks for {url}" for url in seen["asked"][1:] if not url.startswith("data:")]
-                    if seen["over"] > 0:
-                        found.append(f"wider than the window by {seen['over']} pixels")
-                    failed += bool(found)
-                    print(f"{'FAIL' if found else 'ok  '} {page} {width} wide: {len(cases())} pictures")
-                    for line in found:
-                        print(f"       {line}")
-        finally:
-            browser.close()
-    return 1 if failed else 0
+def look(browser, address: str, width: int):
+    seen = browser.open(address, width, 900, "light")
+    yield from wrong(browser.json(LOOK))
+    yield from seen["complaints"]
+    yield from (f"asks for {url}" for url in seen["asked"])
+    if seen["over"] > 0:
+        yield f"wider than the window by {seen['over']} pixels"
+
+
+def check_all(judge, args, folder: Path) -> None:
+    report = make(args.rooflens, folder)
+    with chromium(folder) as browser:
+        for page in ("predictions.html", "thumbnails.html"):
+            for width in (1280, 390):
+                judge.check(f"{page} {width} wide: {len(cases())} pictures", look(browser, (report / page).as_uri(), width))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(check_all)
