@@ -37,7 +37,6 @@ LLAMACPP = VENVS / "llamacpp/bin/python"
 SPARK = VENVS / "spark/bin/python"
 NSIGHT = CACHE / "nsight"
 AXE = CACHE / "tools/axe/node_modules/axe-core/axe.min.js"
-INSPECTOR = CACHE / "tools/inspector"
 SHARED_TOOLS = CORPUS.parent / "tools"
 
 

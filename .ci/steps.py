@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from places import (
-    AXE, BINARY, BUILT, CACHE, CORPUS, ENGINES, ENVIRONMENT, EXAMPLES, HTA, HYDRA, INSPECTOR, LLAMACPP, MOCK, NSIGHT, ORACLE, OTAVA,
+    AXE, BINARY, BUILT, CACHE, CORPUS, ENGINES, ENVIRONMENT, EXAMPLES, HTA, HYDRA, LLAMACPP, MOCK, NSIGHT, ORACLE, OTAVA,
     SHARED_TOOLS, SHIPPED, SHIPPED_WHEELS, SPARK, TARGET, USERS, VENVS, WHEELS, WORKLOAD, XTASK, has_nightly_rust,
 )  # fmt: skip
 
@@ -210,9 +210,8 @@ STEPS = [
     check("damaged files", *reference("check_damage", "--cuts", 100, "--flips", 30), run_only=True),
     #
     full("install the wheel that ships", USERS, "oracles/check_wheel.py", "--rooflens", SHIPPED / "rooflens", "--wheel", SHIPPED_WHEEL),
-    full("answer the official client of agents", *reference("check_mcp", "--inspector", INSPECTOR, python=USERS)),
+    full("answer agents, every call", *reference("check_mcp", python=USERS)),
     full("run every kind of model", *reference("check_run", "--nsys", NSIGHT / "nsys", python=WORKLOAD)),
-    full("run one model without a project", *reference("check_one_model", python=WORKLOAD)),
     full("load-test vLLM and llama.cpp", *reference("check_serving", "--llamacpp", LLAMACPP, python=WORKLOAD)),
     full("commands that compile", USERS, "oracles/check_pages.py", "--compile"),
     full("licenses and sources", "cargo", "deny", "--all-features", "--locked", "check", "bans", "licenses", "sources"),

@@ -49,12 +49,6 @@ DIFFERENCES = {
     "tracelens/torch_compile_triton/trace.json.gz": {"host_ops"},
 }
 
-# Numbers known beforehand, in microseconds: (trace, quantity) -> (truth, HTA).
-KNOWN_US = {
-    ("tracelens/b200/eager_trace.json.gz", "communication_ns"): (2141.501, 21),
-    ("tracelens/inference/vllm_decode_full/graph_execution.json.gz", "idle_ns"): (25.473, 25.474),
-}
-
 JOBS = ["hta/trace_filter"]  # directories whose traces are the ranks of one job
 
 
@@ -158,7 +152,6 @@ def check(binary, corpus: Path, name: str) -> tuple[str, str, list[str]]:
             wrong += check_rules(trace, hta, rules)
         elif far:
             wrong.append(f"HTA differs on {', '.join(far)} and no rule is listed")
-        wrong += check_known(name, plain, hta)
     return name, verdict, wrong
 
 
@@ -170,14 +163,6 @@ def check_rules(trace, hta, rules):
     for rule in sorted(rules):
         if quantities(trace, rules - {rule}) == explained:
             yield f"rule {rule} changes nothing here"
-
-
-def check_known(name, plain, hta):
-    for (trace, q), (truth_us, hta_us) in KNOWN_US.items():
-        if trace == name and round(plain[q] / 1000, 3) != truth_us:
-            yield f"{q}: truth {plain[q] / 1000} us, known {truth_us} us"
-        if trace == name and abs(hta[q] / 1000 - hta_us) > 0.001:
-            yield f"{q}: HTA {hta[q] / 1000} us, known {hta_us} us"
 
 
 def check_all(judge, args, _scratch: Path) -> None:

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""`rooflens mcp` as the official clients see it, and under hostile calls.
+"""`rooflens mcp` as the official client sees it, and under hostile calls.
 
 The SDK of the protocol calls every tool: answers are those of the command line and of the Parquet tables. Then come
 paths that lead out of the root, pipes and devices, huge numbers, wrong types and odd words (mcp_attacks.py): each is
 answered within seconds and shortly, nothing from outside is in an answer, and the server answers the next call. Below
-the protocol (mcp_wire.py): lines that are not JSON, cancellation, end of input. `--inspector` names a folder into which
-npm installed @modelcontextprotocol/inspector: its command line calls every tool, too.
+the protocol (mcp_wire.py): lines that are not JSON, cancellation, end of input.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client
 from mcp_attacks import Attack, attacks
 from mcp_files import SECRET, Files
 from mcp_wire import below_the_protocol
-from oracle import Judge, existing, main, option, run
+from oracle import Judge, main, option, run
 
 # Characters of an answer, with what to ask next.
 MOST = 24_000 + 500
@@ -32,7 +31,7 @@ MOST_HANGS = 5
 # What a server may never say.
 BROKEN = ("panicked", "bug in rooflens", "out of memory", SECRET.lower())
 MEMORY = 6_000_000_000
-# A good call for every tool, for the inspector and the SDK.
+# A good call for every tool.
 CALLS = {
     "analyze": {"paths": ["decode-eager.json"], "model": "config.json"},
     "advise": {"paths": ["two_ranks"]},
@@ -158,40 +157,11 @@ def harm(attack: Attack, failed: bool, text: str):
         yield f"control characters in {text[:100]!r}"
 
 
-def with_inspector(judge: Judge, args, files: Files) -> None:
-    program = args.inspector / "node_modules/.bin/mcp-inspector"
-    env = {**os.environ, "HOME": str(files.outside), "HF_HUB_CACHE": str(files.cache)}
-    argv = [str(program), "--cli", str(args.rooflens), "mcp", "--root", str(files.root), "--method"]
-
-    def inspected(*words):
-        done = subprocess.run([*argv, *words], env=env, capture_output=True, text=True, timeout=60)
-        return json.loads(done.stdout) if done.returncode == 0 else {"failed": done.stderr or done.stdout}
-
-    def listed():
-        # Problems of portability that are errors make it fail.
-        tools = inspected("tools/list", "--strict")
-        if {tool["name"] for tool in tools.get("tools", [])} != set(CALLS):
-            yield str(tools)[:500]
-
-    def one(tool, given):
-        pairs = [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in given.items()]
-        found = inspected("tools/call", "--tool-name", tool, *(word for pair in pairs for word in ("--tool-arg", pair)))
-        text = "".join(part["text"] for part in found.get("content", []))
-        yield from [str(found)[:500]] if not text else same(tool, found.get("isError", False), text, args.rooflens, files)
-
-    judge.check("inspector: tools/list --strict", listed())
-    for tool, given in CALLS.items():
-        judge.check(f"inspector: {tool}", one(tool, given))
-
-
 def check_all(judge, args, folder: Path) -> None:
     files = Files(folder, args.rooflens)
     asyncio.run(with_sdk(judge, args, files))
     below_the_protocol(judge, args, folder, MOST)
-    if args.inspector:
-        with_inspector(judge, args, files)
 
 
 if __name__ == "__main__":
-    every = option("--every", type=int, default=1, metavar="N", help="make one of N hostile calls")
-    main(check_all, every, option("--inspector", type=existing, metavar="DIR", help="folder with the inspector's node_modules"))
+    main(check_all, option("--every", type=int, default=1, metavar="N", help="make one of N hostile calls"))

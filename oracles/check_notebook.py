@@ -39,11 +39,6 @@ _idle = sum(row["idle_before_ns"] or 0 for row in _rows["kernels"] if row["gap_c
 assert sum(row["ns"] for row in _table) == _wall
 assert [row["ns"] for row in _table if row["line"] == "launch bound"] == [_idle] == [2756000]
 """,
-    "advice": """
-assert "CUDA graph" in r.advice[0]["title"], r.advice[0]["title"]
-_advice = json.load(open("runs/eager/findings/advice.json"))["advice"]["items"]
-assert [item["title"] for item in r.advice] == [item["title"] for item in _advice]
-""",
     "pandas": """
 _totals = {}
 for _row in _rows["kernels"]:
@@ -53,22 +48,6 @@ _want = sorted(((sum(times), len(times), name) for (name, _), times in _totals.i
 _got = list(zip(kernels["total_ns"], kernels["count"], kernels["name"]))
 assert sorted(_got, reverse=True) == _want, (_got[:2], _want[:2])
 assert kernels["total_ns"].is_monotonic_decreasing and abs(kernels["share"].sum() - 1) < 1e-9
-""",
-    "polars": """
-_by_class = {}
-for _row in _rows["kernels"]:
-    _count, _total = _by_class.get(_names[_row["kernel_id"]]["class"], (0, 0))
-    _by_class[_names[_row["kernel_id"]]["class"]] = (_count + 1, _total + _row["dur_ns"])
-assert {row["class"]: (row["count"], row["total_ns"]) for row in classes.to_dicts()} == _by_class
-assert classes["total_ns"].to_list() == sorted(classes["total_ns"].to_list(), reverse=True)
-""",
-    "duckdb": """
-_idle = {}
-for _row in _rows["kernels"]:
-    if (_row["idle_before_ns"] or 0) > 0:
-        _key = (_names[_row["kernel_id"]]["class"], _row["gap_cause"])
-        _idle[_key] = _idle.get(_key, 0) + _row["idle_before_ns"]
-assert {(row["class"], row["gap_cause"]): row["idle_ns"] for row in idle.to_dict("records")} == _idle
 """,
     "compare": """
 _sides = []
@@ -81,9 +60,6 @@ _phase = c.phases.to_pyarrow().to_pylist()[0]
 assert (_phase["a_steps"], _phase["b_steps"]) == (5, 5)
 assert (_phase["a_ns"], _phase["b_ns"]) == (842100, 359400), _phase
 """,
-    "cost": """
-assert sweep.points.num_rows == 7 and "at least" in sweep.verdict, sweep.verdict
-""",
     "points": """
 _config = json.load(open("example/config.json"))
 _heads, _layers = _config["num_key_value_heads"], _config["num_hidden_layers"]
@@ -93,10 +69,6 @@ _kv = [2 * 2 * _heads * _head * _layers * 4096 * batch for batch in (1, 2, 4, 8,
 assert [int(value) for value in points["kv_read_bytes"]] == _kv, (points["kv_read_bytes"].tolist(), _kv)
 assert all(a < b for a, b in zip(points["tokens_per_s"], points["tokens_per_s"][1:]))
 assert (points["seconds"] <= points["estimate_s"]).all()
-""",
-    "report": """
-import os
-assert os.path.getsize("runs/eager/report/index.html") > 50_000
 """,
 }
 

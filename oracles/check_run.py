@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """`rooflens run` on real PyTorch and vLLM: tokens, steps, operators and files of whole runs.
 
-Needs torch, transformers and vLLM. A project is made, tiny checkpoints are run in it, and every run is held against
-Transformers itself and a plain reader of the trace: nothing of the package that was run is used, but for making the
-checkpoints.
+Needs torch, transformers and vLLM. A project is made, tiny checkpoints are run in it, and one model without a project.
+Every run is held against Transformers itself and a plain reader of the trace: nothing of the package that was run is
+used, but for making the checkpoints.
 """
 
 import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -20,11 +21,13 @@ import kineto_truth as truth
 import run_metrics
 from documents import coverage
 from documents.validate import Documents
-from oracle import FIXTURES, REPOSITORY, existing, main, must, option
+from oracle import FIXTURES, REPOSITORY, Outcome, differ, existing, hub_snapshot, main, must, option
 from oracle import run as start
 
 NEW_TOKENS = 12
+SMALL = [f"infer.max_new_tokens={NEW_TOKENS}", "repeats=1"]
 QUESTION = "What is in it?"
+HUB_NAME = "somebody/tiny-llama"
 # A run's folder, whatever it was run with.
 FILES = [
     "plan.json", ".rooflens/config.yaml", "raw/measure/manifest.json", "raw/torch_profiler/manifest.json",
@@ -44,34 +47,26 @@ def package() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(REPOSITORY / "python")}
 
 
-def checkpoint(folder: Path, kind: str) -> None:
-    must(sys.executable, "-m", "rooflens.tiny", kind, folder / "models" / kind, env=package())
+def checkpoint(folder: Path, kind: str) -> Path:
+    must(sys.executable, "-m", "rooflens.tiny", kind, folder, env=package())
+    return folder
 
 
-def pictures(folder: Path) -> None:
-    """Noise of different sizes, so that sequences differ in length."""
-    import numpy
-    from PIL import Image
-
-    root = folder / "datasets/pictures"
-    root.mkdir()
-    for i in range(3):
-        noise = numpy.random.default_rng(i).integers(0, 255, (56 + 28 * i, 84, 3), dtype=numpy.uint8)
-        Image.fromarray(noise).save(root / f"{i}.png")
+def as_a_user(**more: str) -> dict[str, str]:
+    """The interpreter of the environment is first on the path, and nothing is downloaded."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **more}
 
 
 def run(binary: Path, folder: Path, *overrides: str) -> tuple[Path, list[str]]:
-    """Runs in the project as a user would, with the interpreter of the environment in front."""
+    """Runs in the project as a user would."""
     before = set(folder.glob("runs/*/*/*"))
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    done = start(binary, "run", *overrides, cwd=folder, env=environment)
+    done = start(binary, "run", *overrides, cwd=folder, env=as_a_user())
     made = set(folder.glob("runs/*/*/*")) - before
     if done.code or len(made) != 1:
         return folder, [f"{len(made)} runs, {done.failure()}"]
-    wrong = []
-    if len(done.stdout.splitlines()) > 40:
-        wrong.append(f"the summary has {len(done.stdout.splitlines())} lines: more than a screen")
+    lines = len(done.stdout.splitlines())
+    wrong = [f"the summary has {lines} lines: more than a screen"] if lines > 40 else []
     where, before = made.pop(), len(DOCUMENTS.wrong)
     if "--format" in overrides:
         DOCUMENTS.text(done.stdout, "rooflens run", "run")
@@ -79,90 +74,90 @@ def run(binary: Path, folder: Path, *overrides: str) -> tuple[Path, list[str]]:
     return where, wrong + DOCUMENTS.wrong[before:]
 
 
+def metrics(folder: Path) -> dict:
+    return json.loads((folder / "report/metrics.json").read_text())
+
+
+def rows(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
 def check_files(folder: Path):
     for file in FILES:
-        if not (folder / file).is_file():
-            yield f"{file} is missing"
-        elif not (folder / file).stat().st_size:
-            yield f"{file} is empty"
-    metrics = json.loads((folder / "report/metrics.json").read_text())
-    if metrics["status"] != "complete":
-        yield f"the run is {metrics['status']}"
+        if not (folder / file).is_file() or not (folder / file).stat().st_size:
+            yield f"{file} is missing or empty"
+    yield from differ("the run", metrics(folder)["status"], "complete")
     yield from run_metrics.problems(folder)
 
 
-def rows(folder: Path, name: str) -> list[dict]:
-    with open(folder / name) as file:
-        return [json.loads(line) for line in file]
-
-
-def check_tokens(folder: Path, model_folder: Path, samples: Path, with_pictures: bool):
-    """Every answer of both passes, against `model.generate`, sample by sample."""
-    import torch
-    from PIL import Image
-    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
-
-    torch.manual_seed(0)
-    if with_pictures:
-        processor = AutoProcessor.from_pretrained(model_folder)
-        model = AutoModelForImageTextToText.from_pretrained(model_folder, dtype="auto")
-        chat = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": QUESTION}]}]
-        text = processor.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
-
-        def encode(path):
-            return processor(text=[text], images=[Image.open(path).convert("RGB")], return_tensors="pt")
-    else:
-        tokenizer = AutoTokenizer.from_pretrained(model_folder)
-        model = AutoModelForCausalLM.from_pretrained(model_folder, dtype="auto")
-
-        def encode(path):
-            return tokenizer(path.read_text().removesuffix("\n"), return_tensors="pt")
-
+def check_tokens(folder: Path, model, encode, stages=("measure", "torch_profiler")):
+    """Every answer of the passes, against `model.generate`, sample by sample."""
     model.generation_config.eos_token_id = None  # the config says to go on after it
     compared = 0
-    for stage in ("measure", "torch_profiler"):
-        for row in rows(folder, f"raw/{stage}/tokens.jsonl"):
-            inputs = encode(samples / row["sample"])
+    for stage in stages:
+        for row in rows(folder / f"raw/{stage}/tokens.jsonl"):
+            inputs = encode(row["sample"])
             width = inputs["input_ids"].shape[1]
-            made = model.generate(**inputs, max_new_tokens=NEW_TOKENS, do_sample=False)
-            if row["prompt_ids"] != inputs["input_ids"][0].tolist():
-                yield f"{stage}, {row['sample']}: other prompt tokens than Transformers'"
-            if row["output_ids"] != made[0, width:].tolist():
-                yield f"{stage}, {row['sample']}: {row['output_ids']}, generate {made[0, width:].tolist()}"
+            made = model.generate(**inputs, max_new_tokens=len(row["output_ids"]), do_sample=False)
+            yield from differ(f"{stage}, {row['sample']}: prompt", row["prompt_ids"], inputs["input_ids"][0].tolist())
+            yield from differ(f"{stage}, {row['sample']}: answer", row["output_ids"], made[0, width:].tolist())
             compared += 1
     if not compared:
         yield "there are no tokens to compare"
 
 
+def check_texts(folder: Path, model_folder: Path, texts: Path, as_chat=False, **options):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(model_folder)
+
+    def encode(sample):
+        text = (texts / sample).read_text().removesuffix("\n")
+        if not as_chat:
+            return tokenizer(text, return_tensors="pt")
+        chat = [{"role": "user", "content": text}]
+        return tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True, return_tensors="pt")
+
+    return check_tokens(folder, AutoModelForCausalLM.from_pretrained(model_folder, dtype="auto"), encode, **options)
+
+
+def check_pictures(folder: Path, model_folder: Path, pictures: Path):
+    from PIL import Image
+    from transformers import AutoModelForImageTextToText, AutoProcessor
+
+    processor = AutoProcessor.from_pretrained(model_folder)
+    chat = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": QUESTION}]}]
+    text = processor.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+
+    def encode(sample):
+        return processor(text=[text], images=[Image.open(pictures / sample).convert("RGB")], return_tensors="pt")
+
+    return check_tokens(folder, AutoModelForImageTextToText.from_pretrained(model_folder, dtype="auto"), encode)
+
+
 def check_trace(folder: Path):
     """Decode steps and operators of the trace, read plainly."""
     trace = truth.load(folder / "raw/torch_profiler/trace.json.gz")
-    labels = [op.name for op in trace.operators] + annotations(folder)
-    requests = [r for r in rows(folder, "raw/torch_profiler/requests.jsonl") if r["kind"] == "profiled"]
+    requests = [r for r in rows(folder / "raw/torch_profiler/requests.jsonl") if r["kind"] == "profiled"]
     batches = {r["batch_index"]: r["output_tokens"] for r in requests}
-    steps = sum(bool(re.fullmatch(r"rooflens\.decode\[\d+\]", label)) for label in labels)
-    expected = sum(tokens - 1 for tokens in batches.values())
-    if steps != expected:
-        yield f"{steps} decode steps in the trace, tokens - 1 is {expected}"
+    steps = sum(bool(re.fullmatch(r"rooflens\.decode\[\d+\]", label)) for label in annotations(folder))
+    yield from differ("decode steps in the trace", steps, sum(tokens - 1 for tokens in batches.values()))
     want = truth.operators([trace])
     shown = dict(operator_rows(folder / "report/operators.md"))
     if not shown:
         yield "operators.md has no rows"
-    for name, (count, total, own) in shown.items():
+    for name, (count, *times) in shown.items():
         if name not in want:
             yield f"operators.md: {name} is not in the trace"
             continue
-        if count != want[name]["count"]:
-            yield f"operators.md: {name} {count} times, trace {want[name]['count']}"
-        for label, text, value in (("total", total, want[name]["total_ns"]), ("self", own, want[name]["self_ns"])):
+        yield from differ(f"operators.md: calls of {name}", count, want[name]["count"])
+        for text, value in zip(times, (want[name]["total_ns"], want[name]["self_ns"])):
             if text and not agrees(text, value):
-                yield f"operators.md: {name}, {label} {text}, trace {value} ns"
-    metrics = json.loads((folder / "report/metrics.json").read_text())
-    exact = {row["name"]: row for row in metrics["analysis"]["operators"]}
+                yield f"operators.md: {name}, {text}, trace {value} ns"
+    exact = {row["name"]: row for row in metrics(folder)["analysis"]["operators"]}
     for name in want:
         for column, value in want[name].items():
-            if exact.get(name, {}).get(column) != value:
-                yield f"metrics.json: {name} {column} {exact.get(name, {}).get(column)}, trace {value}"
+            yield from differ(f"metrics.json: {name} {column}", exact.get(name, {}).get(column), value)
 
 
 def annotations(folder: Path) -> list[str]:
@@ -189,28 +184,24 @@ def agrees(text: str, ns: int) -> bool:
 
 def check_flops(folder: Path, products: set[str] = PRODUCTS):
     """The static model's products, against a sum over what torch itself counted in the same run."""
-    metrics = json.loads((folder / "report/metrics.json").read_text())
-    check = metrics["flops_check"]
+    check = metrics(folder)["flops_check"]
     if not check:
-        yield f"no flops_check: {metrics['not_computed'].get('flops_check')}"
+        yield f"no flops_check: {metrics(folder)['not_computed'].get('flops_check')}"
         return
     counted: dict[str, int] = {}
     for row in json.loads((folder / "raw/torch_profiler/torch_flops.json").read_text())["rows"]:
         if row["name"] in products:
             counted[row["phase"]] = counted.get(row["phase"], 0) + row["flops"]
-    if set(check["phases"]) != {"prefill", "decode"}:
-        yield f"FLOPs of {sorted(check['phases'])} only"
+    yield from differ("phases with FLOPs", set(check["phases"]), {"prefill", "decode"})
     for phase, row in check["phases"].items():
-        if row["static_flops"] != counted.get(phase):
-            yield f"FLOPs of {phase}: static {row['static_flops']}, torch {counted.get(phase)}"
+        yield from differ(f"FLOPs of {phase}", row["static_flops"], counted.get(phase))
 
 
 def check_matches(folder: Path):
     """Every product of the trace is an operator of the static model, and the other way round, to the operation."""
-    metrics = json.loads((folder / "report/metrics.json").read_text())
-    matches, check = metrics["matches"], metrics["flops_check"]
+    matches, check = metrics(folder)["matches"], metrics(folder)["flops_check"]
     if not matches:
-        yield f"no matches: {metrics['not_computed'].get('matches')}"
+        yield f"no matches: {metrics(folder)['not_computed'].get('matches')}"
         return
     for phase, row in matches["phases"].items():
         # torch's own count, and what torch has no formula for.
@@ -218,12 +209,35 @@ def check_matches(folder: Path):
         both = of_torch["torch_flops"] + sum(left["flops"] for left in of_torch["left_out"])
         if row["matched_flops"] != both or not row["equal"]:
             left = [(one["module"], one["operator"], one["flops"]) for one in row["unmatched"]]
-            short = [one["name"] for one in row["operators"] if one["matched_flops"] != one["flops"]]
-            yield f"{phase}: matched {row['matched_flops']} of {both} FLOPs; left over {left[:5]}; lacking {short}"
+            yield f"{phase}: matched {row['matched_flops']} of {both} FLOPs; left over {left[:5]}"
 
 
 def check_whole(folder: Path) -> list[str]:
     return [line for check in (check_files, check_trace, check_flops, check_matches) for line in check(folder)]
+
+
+def check_stages(folder: Path):
+    """The encoders, the projector and the steps, in the trace and in the ledger, where all adds up."""
+    labels = annotations(folder)
+    for stage in ("rooflens.vision.sam", "rooflens.vision.clip", "rooflens.projector"):
+        # Once for the crops, once for the whole.
+        yield from differ(f"{stage} in the trace", labels.count(stage), 2)
+    ledger = metrics(folder)["analysis"]["ledger"]
+    phases = {phase["phase"]: phase for phase in ledger["phases"]}
+    stages = {stage["stage"] for phase in phases.values() for stage in phase.get("stages", [])}
+    if not {"sam", "clip", "projector"} <= stages or not {"prefill", "decode"} <= set(phases):
+        yield f"the ledger has phases {sorted(phases)} and stages {sorted(stages)}"
+    for name, phase in phases.items():
+        if phase.get("stages"):
+            yield from differ(f"stages of {name}", sum(stage["wall_ns"] for stage in phase["stages"]), phase["wall_ns"])
+    yield from differ("phases of the ledger", sum(phase["wall_ns"] for phase in phases.values()), ledger["wall_ns"])
+
+
+def check_boxes(folder: Path):
+    """The planted answer's boxes: parts of 999 of a page that is 999 wide and 1998 high once it is upright."""
+    corners = ("x1", "y1", "x2", "y2")
+    have = [(*(round(row[key]) for key in corners), row["flags"]) for row in rows(folder / "report/boxes.jsonl")]
+    yield from differ("boxes", have, [(111, 444, 333, 888, []), (555, 1332, 999, 1776, ["clipped"])])
 
 
 def uv_environment(binary: Path, folder: Path) -> list[str]:
@@ -237,50 +251,10 @@ def uv_environment(binary: Path, folder: Path) -> list[str]:
     return ["runtime.environment.kind=uv", "runtime.environment.name=oracle"]
 
 
-def page(root: Path) -> None:
-    """A page that is turned to the right to be read, and larger than a crop."""
-    from PIL import Image
-
-    root.mkdir(parents=True)
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    Image.radial_gradient("L").resize((1998, 999)).save(root / "page.jpg", exif=exif)
-
-
-def check_stages(folder: Path):
-    """The encoders, the projector and the steps, in the trace and in the ledger, where all adds up."""
-    metrics = json.loads((folder / "report/metrics.json").read_text())
-    labels = annotations(folder)
-    for stage in ("rooflens.vision.sam", "rooflens.vision.clip", "rooflens.projector"):
-        if labels.count(stage) != 2:
-            yield f"{stage} {labels.count(stage)} times in the trace: once for the crops, once for the whole"
-    ledger = metrics["analysis"]["ledger"]
-    phases = {phase["phase"]: phase for phase in ledger["phases"]}
-    stages = {stage["stage"] for phase in phases.values() for stage in phase.get("stages", [])}
-    if not {"sam", "clip", "projector"} <= stages or not {"prefill", "decode"} <= set(phases):
-        yield f"the ledger has phases {sorted(phases)} and stages {sorted(stages)}"
-    for name, phase in phases.items():
-        if phase.get("stages") and sum(stage["wall_ns"] for stage in phase["stages"]) != phase["wall_ns"]:
-            yield f"stages of {name} do not add up"
-    if sum(phase["wall_ns"] for phase in phases.values()) != ledger["wall_ns"]:
-        yield "phases of the ledger do not add up"
-
-
-def check_boxes(folder: Path):
-    """The planted answer's boxes: parts of 999 of a page that is 999 wide and 1998 high once it is upright."""
-    want = [(111, 444, 333, 888, []), (555, 1332, 999, 1776, ["clipped"])]
-    have = [
-        (*(round(row[key]) for key in ("x1", "y1", "x2", "y2")), row["flags"])
-        for row in rows(folder, "report/boxes.jsonl")
-    ]
-    if have != want:
-        yield f"boxes at {have}, planted {want}"
-
-
-def check_timeline(binary: Path, folder: Path, nsys: Path, small: list[str]):
+def check_timeline(binary: Path, folder: Path, nsys: Path):
     """Nsight Systems around the workload: recorded in decode alone, in an environment of uv, after a run that was
     killed, or never."""
-    drive = [*small, "profiling=nsys", f"pipeline.nsys.program={nsys}", "repeats=1"]
+    drive = [SMALL[0], "profiling=nsys", f"pipeline.nsys.program={nsys}", "repeats=1"]
     killed = subprocess.Popen(
         [binary, "run", *drive, f"runtime.python={sys.executable}", "hydra.run.dir=runs/nsys/killed/0"],
         cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -295,11 +269,9 @@ def check_timeline(binary: Path, folder: Path, nsys: Path, small: list[str]):
     if wrong:
         return
     yield from run_metrics.problems(where)
-    metrics = json.loads((where / "report/metrics.json").read_text())
-    names = {row["name"] for row in metrics["analysis"]["phases"]}
     interpreter = json.loads((where / "report/env.json").read_text())["interpreter"]
-    if interpreter != "$PROJECT/.venvs/oracle/bin/python":
-        yield f"in the uv environment, the interpreter is {interpreter}"
+    yield from differ("the interpreter", interpreter, "$PROJECT/.venvs/oracle/bin/python")
+    names = {row["name"] for row in metrics(where)["analysis"]["phases"]}
     if "rooflens.decode[*]" not in names or "rooflens.prefill" in names:
         yield f"recorded in decode alone, the timeline has {sorted(names)}"
     never = ["runtime=command", "runtime.argv=[sleep,'1']", "hydra.run.dir=runs/nsys/never/0"]
@@ -309,48 +281,115 @@ def check_timeline(binary: Path, folder: Path, nsys: Path, small: list[str]):
         yield f"a capture that never began: {done.failure()}"
 
 
+class OneModel:
+    """`rooflens run --model` in a folder without a project, with an empty cache of Rooflens and a cache of the hub."""
+
+    def __init__(self, binary: Path, scratch: Path):
+        self.binary, self.folder = binary, scratch / "work"
+        self.folder.mkdir()
+        self.model = checkpoint(scratch / "models/tiny-llama", "llama")
+        cached = hub_snapshot(scratch / "hub", HUB_NAME, (self.model / "config.json").read_text())
+        shutil.copytree(self.model, cached, dirs_exist_ok=True)
+        self.environment = as_a_user(XDG_CACHE_HOME=str(scratch / "cache"), HF_HUB_CACHE=str(scratch / "hub"))
+
+    def run(self, *words: str, code: int = 0) -> tuple[Outcome, list[str]]:
+        done = start(self.binary, "run", *words, cwd=self.folder, env=self.environment)
+        assert done.code == code, done.failure()
+        return done, done.stdout.decode().splitlines()
+
+    def tokens(self, lines: list[str], stages: list[str]):
+        where = self.folder / next(line for line in lines if line.startswith("run ")).split(maxsplit=1)[1]
+        texts = REPOSITORY / "crates/rooflens-project/skeleton/datasets/starter/source-data"
+        yield from check_texts(where, self.model, texts, as_chat=True, stages=stages)
+        if (where / "raw/torch_profiler").exists() != ("torch_profiler" in stages):
+            yield f"{where} has other passes than {stages}"
+
+    def by_path(self):
+        done, lines = self.run("--model", str(self.model), "repeats=1", "warmup_rounds=0", "infer.max_new_tokens=5")
+        if not lines[0].startswith("tiny-llama") or "checkpoint weights" not in lines[0]:
+            yield f"the first line is {lines[0]!r}"
+        for name in ("MFU", "MBU"):
+            line = next((line for line in lines if line.startswith(name)), "")
+            if "%" not in line or "–" in line:
+                yield f"{name} is {line!r}"
+        if "measuring them" not in done.stderr:
+            yield "that peaks are measured is not said"
+        yield from self.tokens(lines, ["measure", "torch_profiler"])
+        yield from differ("the folder", [path.name for path in self.folder.iterdir()], ["runs"])
+
+    def by_name(self):
+        words = ["profiling=none", "repeats=1", "warmup_rounds=0", "infer.max_new_tokens=5"]
+        done, lines = self.run("--model", HUB_NAME, *words)
+        if "measuring them" in done.stderr:
+            yield "peaks are measured a second time"
+        yield from self.tokens(lines, ["measure"])
+        done, _ = self.run("--model", "somebody/unknown", code=5)
+        if "hf download somebody/unknown" not in done.stderr:
+            yield f"the hint is not the command that downloads it: {done.stderr}"
+
+    def without_weights(self):
+        bare = self.folder / "bare"
+        bare.mkdir()
+        for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+            shutil.copy(self.model / name, bare)
+        done, _ = self.run("--model", "bare", code=5)
+        if "no weights in" not in done.stderr or "model.weights=random" not in done.stderr:
+            yield f"that weights are missing is not said: {done.stderr}"
+        _, lines = self.run("--model", "bare", "model.weights=random", "profiling=none", "repeats=1", "infer.max_new_tokens=5")
+        if "random weights" not in lines[0]:
+            yield f"the first line is {lines[0]!r}"
+
+
 def cases(binary: Path, folder: Path, nsys: Path | None):
     """Each run: its name, and what is wrong with it."""
-    small = [f"infer.max_new_tokens={NEW_TOKENS}", "repeats=1"]
-    texts = folder / "datasets/starter/source-data"
 
     def of_model(kind, *more):
         # The weights in the folder are taken without asking: the tokens below are those of the checkpoint.
         named = [f"model.name={kind}", f"model.path=models/{kind}", "model.dtype=fp32"]
-        return run(binary, folder, *small, *named, *more)
+        return run(binary, folder, *SMALL, *named, *more)
 
     def first():
-        where, wrong = run(binary, folder, *small)
+        where, wrong = run(binary, folder, *SMALL)
         return wrong or check_whole(where)
 
     def text_model(kind, *more):
-        checkpoint(folder, kind)
+        model = checkpoint(folder / "models" / kind, kind)
         where, wrong = of_model(kind, *more)
-        return wrong or [*check_whole(where), *check_tokens(where, folder / "models" / kind, texts, False)]
+        return wrong or [*check_whole(where), *check_texts(where, model, folder / "datasets/starter/source-data")]
 
-    def picture_model(*more):
-        checkpoint(folder, "qwen2.5-vl")
-        pictures(folder)
+    def picture_model():
+        """Noise of different sizes, so that sequences differ in length."""
+        import numpy
+        from PIL import Image
+
+        model, root = checkpoint(folder / "models/qwen2.5-vl", "qwen2.5-vl"), folder / "datasets/pictures"
+        root.mkdir()
+        for i in range(3):
+            noise = numpy.random.default_rng(i).integers(0, 255, (56 + 28 * i, 84, 3), dtype=numpy.uint8)
+            Image.fromarray(noise).save(root / f"{i}.png")
         dataset = ["dataset.kind=image", "dataset.root=datasets/pictures", "dataset.patterns=['*.png']"]
-        where, wrong = of_model("qwen2.5-vl", *dataset, f"+dataset.prompt='{QUESTION}'", *more)
-        tokens = check_tokens(where, folder / "models/qwen2.5-vl", folder / "datasets/pictures", True)
-        return wrong or [*check_whole(where), *tokens]
+        where, wrong = of_model("qwen2.5-vl", *dataset, f"+dataset.prompt='{QUESTION}'")
+        return wrong or [*check_whole(where), *check_pictures(where, model, root)]
 
     def ocr_model():
-        """Remote code without a processor; the answer is planted, as fixtures/models/deepseek-ocr-tiny says."""
+        """Remote code without a processor; the answer is planted, as fixtures/models/deepseek-ocr-tiny says. The page is
+        turned to the right to be read, and larger than a crop."""
+        from PIL import Image
+
         must(sys.executable, FIXTURES / "models/deepseek-ocr-tiny/make.py", folder / "models/deepseek_ocr", env=package())
-        page(folder / "datasets/omnidocbench/source-data/images")
+        root, exif = folder / "datasets/omnidocbench/source-data/images", Image.Exif()
+        root.mkdir(parents=True)
+        exif[0x0112] = 6
+        Image.radial_gradient("L").resize((1998, 999)).save(root / "page.jpg", exif=exif)
         chosen = ["model=deepseek_ocr", "dataset=omnidocbench", "model.preprocess.base_size=256", "model.dtype=fp32"]
-        where, wrong = run(binary, folder, *small, *chosen, "pipeline.direct_inference.enable=true")
+        where, wrong = run(binary, folder, *SMALL, *chosen, "pipeline.direct_inference.enable=true")
         # Encoders have convolutions, which matches leave out.
-        return wrong or [
-            *check_files(where), *check_trace(where), *check_flops(where, PRODUCTS | {"aten::conv2d"}),
-            *check_stages(where), *check_boxes(where),
-        ]  # fmt: skip
+        flops = check_flops(where, PRODUCTS | {"aten::conv2d"})
+        return wrong or [*check_files(where), *check_trace(where), *flops, *check_stages(where), *check_boxes(where)]
 
     def vllm(*more):
         engine = ["runtime=vllm", "+runtime.env.VLLM_CPU_KVCACHE_SPACE=1"]
-        where, wrong = run(binary, folder, *small, *engine, *more, "--format", "json")
+        where, wrong = run(binary, folder, *SMALL, *engine, *more, "--format", "json")
         return wrong or list(check_files(where))
 
     def peaks():
@@ -373,7 +412,7 @@ def cases(binary: Path, folder: Path, nsys: Path | None):
     yield "vllm without compiled kernels", lambda: vllm("runtime.enforce_eager=true")
     yield "peaks of the processor", peaks
     if nsys:
-        yield "nsys around pytorch", lambda: list(check_timeline(binary, folder, nsys, small[:1]))
+        yield "nsys around pytorch", lambda: check_timeline(binary, folder, nsys)
 
 
 def check_all(judge, args, scratch: Path) -> None:
@@ -383,7 +422,13 @@ def check_all(judge, args, scratch: Path) -> None:
     for name, case in cases(args.rooflens, folder, args.nsys):
         if not args.only or any(text in name for text in args.only):
             judge.check(name, (line for line in case()))
-    unseen = [] if args.only else coverage.uncovered(coverage.CHECK_RUN, DOCUMENTS)
+    if args.only:
+        return
+    alone = OneModel(args.rooflens, scratch)
+    judge.check("one model by its path", alone.by_path())
+    judge.check("one model by its name on the hub, offline", alone.by_name())
+    judge.check("one model without weights", alone.without_weights())
+    unseen = coverage.uncovered(coverage.CHECK_RUN, DOCUMENTS)
     judge.check("documents follow their schemas", unseen, f"{DOCUMENTS.seen.total()} documents")
 
 

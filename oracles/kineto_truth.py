@@ -54,12 +54,8 @@ class Activity:
     dur_ns: int
 
     @property
-    def end_ns(self) -> int:
-        return self.start_ns + self.dur_ns
-
-    @property
     def interval(self) -> tuple[int, int]:
-        return self.start_ns, self.end_ns
+        return self.start_ns, self.start_ns + self.dur_ns
 
     @property
     def copy(self) -> bool:
@@ -82,9 +78,7 @@ class Operator:
 
 @dataclass
 class Trace:
-    path: str
     rank: int = 0
-    has_rank: bool = False
     base_ns: int = 0  # what the stamps count from, so that ranks share one clock
     complete: bool = True
     is_trace: bool = True
@@ -97,9 +91,6 @@ class Trace:
     @property
     def events(self) -> int:
         return len(self.raw)
-
-
-# ---------------------------------------------------------------- events to facts
 
 
 def to_ns(microseconds) -> int:
@@ -118,13 +109,13 @@ def is_number(value) -> bool:
 def load(path) -> Trace:
     data, whole_file = read_bytes(path)
     top, whole_text = parse(data)
-    trace = Trace(str(path), complete=whole_file and whole_text)
+    trace = Trace(complete=whole_file and whole_text)
     if top is None:
         trace.is_trace = False
         return trace
     rank = (top.get("distributedInfo") or {}).get("rank")
     if isinstance(rank, int):
-        trace.rank, trace.has_rank = rank, True
+        trace.rank = rank
     if isinstance(base := top.get("baseTimeNanoseconds"), int):
         trace.base_ns = base
     trace.raw = top["traceEvents"]
@@ -140,7 +131,8 @@ def load(path) -> Trace:
         trace.first_ns = start if trace.first_ns is None else min(start, trace.first_ns)
         trace.last_ns = end if trace.last_ns is None else max(end, trace.last_ns)
         if category == "cpu_op":
-            trace.operators.append(operator(event))
+            thread = (event.get("pid"), event.get("tid"))
+            trace.operators.append(Operator(thread, event["name"], start, end - start))
         elif (kind := device_kind(category, event.get("name"))) is not None:
             trace.activities.append(activity(event, kind))
     return trace
@@ -169,14 +161,6 @@ def activity(event, kind) -> Activity:
         start_ns=to_ns(event["ts"]),
         dur_ns=to_ns(event["dur"]),
     )
-
-
-def operator(event) -> Operator:
-    thread = (event.get("pid"), event.get("tid"))
-    return Operator(thread, event["name"], to_ns(event["ts"]), to_ns(event["dur"]))
-
-
-# ---------------------------------------------------------------- facts to numbers
 
 
 def union(intervals) -> list[tuple[int, int]]:
@@ -282,21 +266,17 @@ def self_times(ops):
         threads[op.thread].append((op.start_ns, -op.dur_ns, order, op))
     for calls in threads.values():
         calls.sort()
-        children = [[] for _ in calls]
+        children, ends = [[] for _ in calls], [start - minus_dur for start, minus_dur, *_ in calls]
         open_calls: list[int] = []
         for at, (start, minus_dur, _, _) in enumerate(calls):
-            while open_calls and end_of(calls[open_calls[-1]]) <= start:
+            while open_calls and ends[open_calls[-1]] <= start:
                 open_calls.pop()
             if open_calls:
                 parent = open_calls[-1]
-                children[parent].append((start, min(start - minus_dur, end_of(calls[parent]))))
+                children[parent].append((start, min(start - minus_dur, ends[parent])))
             open_calls.append(at)
         for (start, minus_dur, _, op), inside in zip(calls, children):
             yield op, op.dur_ns - length(union(inside))
-
-
-def end_of(call) -> int:
-    return call[0] - call[1]
 
 
 def percentile_bounds(durs, fraction) -> tuple[int, int]:

@@ -40,6 +40,46 @@ KEYS = ["x", "y", "z", "lr", "name", "d", "l"]
 PACKAGES = ["_global_", "_here_", "_group_", "pkg", "pkg.in", "_global_.top", "model", "srv.db", "hydra.job.env_set"]
 
 
+# What a hydra node may hold, and what it may not.
+HYDRA = [
+    {"run": {"dir": "out/${x}"}}, {"run": {"dir": 5}}, {"job": {"name": "n", "chdir": "yes"}}, {"mode": "MULTIRUN"}, {"mode": 1},
+    {"sweeper": {"params": {"x": "1,2", "lr": 3}}}, {"job": {"env_set": {"A": 1}}}, {"output_subdir": None},
+    {"searchpath": ["nowhere"]}, {"verbose": ["a", 1]}, {"job": {"num": "7", "env_copy": ["HOME"]}},
+    {"sweep": {"dir": "m", "subdir": "${hydra.job.override_dirname}"}}, {"callbacks": {"c": {"_target_": "t"}}},
+    {"job": {"config": {"override_dirname": {"kv_sep": "-", "exclude_keys": ["x"]}}}}, {"help": {"app_name": 1}},
+    {"job_logging": {"root": {"level": "DEBUG"}}}, {"sweeper": {"max_batch_size": 2}},
+]
+WRONG_HYDRA = [
+    {"job": {"chdir": "maybe"}}, {"nonsense": 1}, {"job": {"env_set": {"A": 1, "B": None}}}, {"run": None}, {"searchpath": "x"},
+    {"launcher": {"x": 1}}, 5, None, {"sweeper": 3}, {"job": {"num": "x"}}, {"mode": "walk"}, {"overrides": {"task": "x"}},
+    {"callbacks": None}, {"job": {"env_copy": [None]}}, {"run": ["x"]},
+]
+WRONG_DEFAULTS = [{"model": 5}, {"a": "b", "c": "d"}, {}, None, 7, {"model": [1]}, ["x"], "_self_@x", {"x y model": "a"},
+                  {"db": "_self_"}, {"@x": "a"}, {1: "a"}]
+PLAIN = [0, 1, 17, 2.5, 1e-5, True, False, "text", "two words", "yes", "12", "", "a: b", "on", {True: "t"}, 10**20]
+INTERPOLATIONS = [
+    "${x}", "${y}", "${d}", "${l}", "${l.0}", "${l[1].x}", "${d.x}", "p_${x}_s", "${x}${y}", "$${x}", "${oc.select:nope}",
+    "${oc.select:x,3}", "${oc.select:.z,'q'}", "${oc.env:HOME}", "${oc.env:NOPE_NOPE,7}", "${oc.decode:'3.5'}",
+    "${oc.create:[1,${x}]}", "${oc.dict.keys:d}", "${hydra:job.name}", "${hydra:runtime.choices}", "${hydra:overrides.task}",
+    "v=${d} l=${l}", "${oc.select:d.x.y.z,1}", "${oc.create:{p: ${y}, q: {r: 1}}}", "${z}", "${d.${name}}", "${oc.create:'a: ${x}'}",
+]
+WRONG_INTERPOLATIONS = [
+    "${.x}", "${..d.x}", "${model.name}", "${srv.db.x}", "\\${x}", "${nope}", "${oc.env:NOPE_NOPE}", "${hydra:nope}",
+    "${hydra.job.name}", "${oc.deprecated:x}", "${unknown:1}", "${...x}", "${", "${x", "${x:", "a${b}}c${",
+]
+HYDRA_KEYS = ["hydra.run.dir", "hydra.job.name", "hydra.job.chdir", "hydra.job.env_set.A", "hydra.verbose", "hydra.sweeper.params",
+              "hydra.job.num", "hydra.nope", "hydra.job", "hydra.mode", "hydra.searchpath", "hydra.job.env_copy",
+              "hydra.output_subdir", "hydra", "hydra.sweep.dir"]
+LIST_KEYS = ["l.0", "l.1", "l.5", "l.x", "l.1.x", "d.l.0", "d.d.x", "d.x.y", "x.y", "new", "new.key"]
+VALUES = ["1", "2.5", "true", "null", "text", "'quo ted'", "[1,2]", "[]", "{x:1}", "{x:1,new:2}", "{d:{x:5}}", "{}", "???", "${x}",
+          "'${y}'", "${d}", "a b", "", "1e3", "[a,{b:1}]", "{x:???,y:2}", "${oc.env:HOME}", "'${'", "{l:[1]}", "MULTIRUN", "[HOME]",
+          "yes", "nowhere"]
+SWEEPS = ["1,2", "a,b", "range(3)", "choice(x,y)", "'q',r", "[1],[2]", "range(0.0,1.0,0.5)", "glob(*)", "glob(a*)", "{a:1},{b:2}",
+          "true,null"]
+HYDRA_GROUPS = ["hydra/job_logging=disabled", "hydra/launcher=basic", "hydra/output=default", "hydra/hydra_logging=none"]
+WRONG_HYDRA_GROUPS = ["hydra/nope=x", "~hydra/help", "hydra/job_logging=nope", "+hydra/env=default", "hydra/callbacks=null"]
+
+
 class Tree:
     """A random config tree and a random command line for it."""
 
@@ -50,13 +90,10 @@ class Tree:
         self.options = {group: OPTIONS[: rng.randint(1, 3)] for group in self.groups}
         self.shared = rng.sample(["base", "common"], rng.randint(0, 2))
         self.listed = []  # groups of the primary config's defaults list
-        self.files = {}
-        self.files["config.yaml"] = self.config("", primary=True)
+        self.files = {"config.yaml": self.config("", primary=True)}
         for group in self.groups:
-            for option in self.options[group]:
-                self.files[f"{group}/{option}.yaml"] = self.config(group)
-        for name in self.shared:
-            self.files[f"{name}.yaml"] = self.config("", name=name)
+            self.files |= {f"{group}/{option}.yaml": self.config(group) for option in self.options[group]}
+        self.files |= {f"{name}.yaml": self.config("", name=name) for name in self.shared}
         self.config_name = "config"
         if rng.random() < 0.02:
             self.files["srv/config.yaml"] = self.config("srv")
@@ -72,6 +109,9 @@ class Tree:
     def chance(self, probability):
         return self.rng.random() < probability * (0.04 if self.calm else 1)
 
+    def mixed(self, right, wrong, probability):
+        return self.rng.choice(wrong if self.chance(probability) else right)
+
     # Configs
 
     def config(self, group, primary=False, name=None):
@@ -81,53 +121,29 @@ class Tree:
         body = {}
         if primary or rng.random() < (0.5 if group == "exp" else 0.2):
             body["defaults"] = self.defaults(group, primary, name)
-        for key in rng.sample(KEYS, rng.randint(0, 4)):
-            body[key] = self.value(key, 2)
+        body |= {key: self.value(key, 2) for key in rng.sample(KEYS, rng.randint(0, 4))}
         if primary and self.calm:
             safe = {"x": 1, "y": "why", "name": "x", "d": {"x": 3, "y": [1, 2]}, "l": ["one", {"x": 2}], "z": None}
             body.update({key: value for key, value in safe.items() if rng.random() < 0.8})
-        if primary:
-            for key in rng.sample(self.groups, rng.randint(0, 1)):
-                if "/" not in key and rng.random() < 0.3:
-                    body[key] = self.value("d", 2)
+        if primary and rng.random() < 0.15:
+            body[rng.choice(self.groups).split("/")[0]] = self.value("d", 2)
         if rng.random() < (0.12 if primary else 0.01):
-            body["hydra"] = self.hydra_node()
+            body["hydra"] = self.mixed(HYDRA, WRONG_HYDRA, 0.4)
         header = ""
         if group and rng.random() < (0.8 if group == "exp" else 0.12):
-            package = "_global_" if rng.random() < 0.6 else rng.choice(["foo.bar", "model", "_group_", "_global_.q", "_here_"])
-            if self.chance(0.05):
-                package = "two words"
-            header = f"# @package {package}\n"
-            if rng.random() < 0.1:
-                header = "# note\n" + header
+            package = rng.choice(["_global_"] * 8 + ["foo.bar", "model", "_group_", "_global_.q", "_here_"])
+            header = rng.choice(["# note\n"] + [""] * 9) + f"# @package {'two words' if self.chance(0.05) else package}\n"
         return header + yaml.dump(body, sort_keys=False)
-
-    def hydra_node(self):
-        if self.chance(0.4):
-            return self.rng.choice([
-                {"job": {"chdir": "maybe"}}, {"nonsense": 1}, {"job": {"env_set": {"A": 1, "B": None}}}, {"run": None}, {"searchpath": "x"}, {"launcher": {"x": 1}}, 5, None,
-                {"sweeper": 3}, {"job": {"num": "x"}}, {"mode": "walk"}, {"overrides": {"task": "x"}}, {"callbacks": None}, {"job": {"env_copy": [None]}}, {"run": ["x"]},
-            ])
-        return self.rng.choice([
-            {"run": {"dir": "out/${x}"}}, {"run": {"dir": 5}}, {"job": {"name": "n", "chdir": "yes"}},
-            {"sweeper": {"params": {"x": "1,2", "lr": 3}}}, {"job": {"env_set": {"A": 1}}}, {"output_subdir": None},
-            {"searchpath": ["nowhere"]}, {"verbose": ["a", 1]}, {"mode": "MULTIRUN"}, {"job": {"num": "7", "env_copy": ["HOME"]}}, {"mode": 1},
-            {"sweep": {"dir": "m", "subdir": "${hydra.job.override_dirname}"}},
-            {"job": {"config": {"override_dirname": {"kv_sep": "-", "exclude_keys": ["x"]}}}}, {"callbacks": {"c": {"_target_": "t"}}},
-            {"job_logging": {"root": {"level": "DEBUG"}}}, {"sweeper": {"max_batch_size": 2}}, {"help": {"app_name": 1}},
-        ])
 
     def defaults(self, group, primary, name):
         rng = self.rng
-        items = []
-        relative = [g[len(group) + 1:] for g in self.groups if group and g.startswith(group + "/")]
-        pool = self.groups if not group else relative
+        items, chosen = [], []
+        pool = self.groups if not group else [g[len(group) + 1:] for g in self.groups if g.startswith(group + "/")]
         absolute = ["/" + g for g in self.groups if g != group]
         if not primary and self.calm:
             # What the primary config lists already can be listed again only under another package.
             absolute = [g for g in absolute if g[1:] not in self.listed]
             pool = [g for g in pool if (f"{group}/{g}" if group else g) not in self.listed]
-        chosen = []
         for _ in range(rng.randint(1, 4) if primary else rng.randint(1, 2)):
             candidates = pool if (pool and rng.random() < 0.9) else absolute
             if not candidates or rng.random() < 0.15:
@@ -135,67 +151,47 @@ class Tree:
                 items += [path] if path else []
                 continue
             item = rng.choice(candidates)
-            if item in chosen and not self.chance(0.1):
-                continue
-            chosen.append(item)
-            items.append(self.group_default(item, group))
+            if item not in chosen or self.chance(0.1):
+                chosen.append(item)
+                items.append(self.group_default(item, group))
         if primary:
             self.listed = [item.lstrip("/") for item in chosen]
         overrides = []
         if not primary and rng.random() < (0.7 if group == "exp" else 0.1):
-            if self.listed and (self.calm or rng.random() < 0.6):
-                # Only what stands before can be overridden.
-                before = self.listed[: self.listed.index(group)] if group in self.listed else self.listed
-                overrides.append(self.override_item(["/" + it for it in before], []))
-            else:
-                overrides.append(self.override_item(absolute, chosen))
+            # Only what stands before can be overridden.
+            before = self.listed[: self.listed.index(group)] if group in self.listed else self.listed
+            is_calm = self.listed and (self.calm or rng.random() < 0.6)
+            overrides.append(self.override_item(["/" + it for it in before] if is_calm else absolute, [] if is_calm else chosen))
         elif primary and rng.random() < 0.1:
             overrides.append(self.override_item(chosen if self.calm else pool, chosen))
-        if rng.random() < 0.65:
+        for _ in range((rng.random() < 0.65) + self.chance(0.02)):
             items.insert(rng.randint(0, len(items)), "_self_")
-        if self.chance(0.02):
-            items.insert(0, "_self_")
         if primary and rng.random() < 0.08:
-            overrides.append({"override hydra/" + rng.choice(["job_logging", "hydra_logging"]): rng.choice(["disabled", "none", "default"])})
-        if primary and self.chance(0.1):
-            overrides.append({"override hydra/" + rng.choice(["job_logging", "launcher", "output"]): rng.choice(["stdout", "basic", "nope"])})
+            option = self.mixed(["disabled", "none", "default"], ["stdout", "basic", "nope"], 0.5)
+            overrides.append({"override hydra/" + rng.choice(["job_logging", "hydra_logging"]): option})
         items += [it for it in overrides if it]
         if self.chance(0.03):
             items.reverse()
         if self.chance(0.03):
-            items.append(rng.choice([{"model": 5}, {"a": "b", "c": "d"}, {}, None, 7, {"model": [1]}, ["x"], "_self_@x", {"x y model": "a"}, {"db": "_self_"}, {"@x": "a"}, {1: "a"}]))
-        if self.chance(0.01):
-            return rng.choice([None, {"model": "a"}, "???", "text", "${l}"])
-        return items
+            items.append(rng.choice(WRONG_DEFAULTS))
+        return rng.choice([None, {"model": "a"}, "???", "text", "${l}"]) if self.chance(0.01) else items
 
     def option(self, group):
         group = group.lstrip("/")
-        if self.chance(0.06) or group not in self.options:
-            return "nope"
-        return self.rng.choice(self.options[group])
+        return "nope" if self.chance(0.06) or group not in self.options else self.rng.choice(self.options[group])
 
     def group_default(self, name, group):
         rng = self.rng
         full = name.lstrip("/") if name.startswith("/") or not group else f"{group}/{name}"
-        option = self.option(full)
-        roll = rng.random()
-        if roll < 0.05:
-            option = None
-        elif roll < 0.05 + (0.005 if self.calm else 0.04):
-            option = "???"
-        elif roll < 0.12:
-            option = [self.option(full) for _ in range(rng.randint(0, 2))]
-        elif roll < 0.17 and self.calm:
-            option = rng.choice(["${%s}" % it for it in self.groups] + ["${oc.env:NOPE,a}"])
-        elif roll < 0.17:
-            option = rng.choice(["${model}", "${db}", "${srv/db}", "${nope}", "${oc.env:NOPE,a}", "${model}", "a${x}", "${.model}", "${..model}", "${defaults.0.db}"])
-        key = name
-        if rng.random() < 0.2:
-            key += "@" + rng.choice(PACKAGES)
+        interpolated = ["${%s}" % it for it in self.groups] + ["${oc.env:NOPE,a}"]
+        wrong = ["${nope}", "a${x}", "${.model}", "${..model}", "${defaults.0.db}", "???"]
+        option = rng.choices(
+            [self.option(full), None, [self.option(full) for _ in range(rng.randint(0, 2))], rng.choice(interpolated), rng.choice(wrong)],
+            [83, 5, 5, 5, 0.5 if self.calm else 4],
+        )[0]  # fmt: skip
+        key = name + ("@" + rng.choice(PACKAGES) if rng.random() < 0.2 else "")
         if rng.random() < 0.12:
-            key = "optional " + key
-            if rng.random() < 0.3:
-                option = "nope"
+            key, option = "optional " + key, "nope" if rng.random() < 0.3 else option
         return {key: option}
 
     def override_item(self, candidates, chosen):
@@ -203,123 +199,80 @@ class Tree:
             return None
         rng = self.rng
         name = rng.choice(chosen) if chosen and rng.random() < 0.4 else rng.choice(candidates)
-        key = "override " + name
-        if rng.random() < 0.1:
-            key += "@" + rng.choice(PACKAGES)
-        if rng.random() < 0.05:
-            key = key.replace("override", "override optional")
+        key = ("override optional " if rng.random() < 0.05 else "override ") + name
+        key += "@" + rng.choice(PACKAGES) if rng.random() < 0.1 else ""
         option = self.option(name)
-        return {key: rng.choice([option, option, option, None, [option]]) if rng.random() < 0.3 else option}
+        return {key: rng.choice([option] * 12 + [None, [option]])}
 
     def config_default(self, group, name):
         rng = self.rng
-        paths = ["/" + it for it in self.shared if it != name]
-        if not group:
-            paths += [it for it in self.shared if it != name]
+        paths = ["/" + it for it in self.shared if it != name] + [it for it in self.shared if it != name and not group]
         if name is None:
             paths += [f"/{it}/{option}" for it in self.groups if it != group for option in self.options[it]]
         if self.chance(0.05) or not paths:
             return None if self.calm else "absent"
         if self.calm and (group or name) and rng.random() < 0.7:
             return None  # or the lists would name each other all the time
-        path = rng.choice(paths)
-        if rng.random() < 0.15:
-            path += "@" + rng.choice(PACKAGES)
-        return path
-
-    # Values
+        return rng.choice(paths) + ("@" + rng.choice(PACKAGES) if rng.random() < 0.15 else "")
 
     def value(self, key, depth):
         rng = self.rng
-        if key == "d" and rng.random() < 0.85 and depth:
-            return {k: self.value(k, depth - 1) for k in rng.sample(KEYS, rng.randint(0, 3))}
-        if key == "l" and rng.random() < 0.85 and depth:
-            return [self.value(rng.choice(KEYS), depth - 1) for _ in range(rng.randint(0, 3))]
+        if key in "dl" and rng.random() < 0.85 and depth:
+            names = rng.sample(KEYS, rng.randint(0, 3))
+            return {k: self.value(k, depth - 1) for k in names} if key == "d" else [self.value(k, depth - 1) for k in names]
         roll = rng.random()
         if roll < 0.2:
-            return self.interpolation()
-        if roll < 0.25:
-            return "???"
+            return self.mixed(INTERPOLATIONS, WRONG_INTERPOLATIONS, 0.35)
         if roll < 0.3:
-            return None
-        if roll < 0.36 and depth:
-            return {k: self.value(k, depth - 1) for k in rng.sample(KEYS, 2)}
+            return "???" if roll < 0.25 else None
         if roll < 0.4 and depth:
-            return [1, {"x": 2}]
-        return rng.choice([0, 1, 17, 2.5, 1e-5, True, False, "text", "two words", "yes", "12", "", "a: b", "on", {1: "i", True: "t"}, 10**20])
-
-    def interpolation(self):
-        rng = self.rng
-        if self.chance(0.04):
-            return rng.choice(["${", "${x", "${x:", "a${b}}c${"])
-        return rng.choice([
-            "${x}", "${y}", "${d}", "${l}", "${l.0}", "${l[1].x}", "${d.x}", "p_${x}_s", "${x}${y}", "$${x}", "${oc.select:nope}", "${oc.select:x,3}", "${oc.select:.z,'q'}",
-            "${oc.env:HOME}", "${oc.env:NOPE_NOPE,7}", "${oc.decode:'3.5'}", "${oc.create:[1,${x}]}", "${oc.dict.keys:d}", "${hydra:job.name}", "${hydra:runtime.choices}",
-            "${hydra:overrides.task}", "v=${d} l=${l}", "${oc.select:d.x.y.z,1}", "${oc.create:{p: ${y}, q: {r: 1}}}", "${z}", "${d.${name}}", "${oc.create:'a: ${x}'}",
-        ] + ([] if self.calm else ["${.x}", "${..d.x}", "${model.name}", "${srv.db.x}", "\\${x}", "${nope}", "${oc.env:NOPE_NOPE}", "${hydra:nope}", "${hydra.job.name}", "${oc.deprecated:x}", "${unknown:1}", "${...x}"]))
+            return {k: self.value(k, depth - 1) for k in rng.sample(KEYS, 2)} if roll < 0.36 else [1, {"x": 2}]
+        return rng.choice(PLAIN)
 
     # The command line
 
     def key(self):
         rng = self.rng
-        roll = rng.random()
-        if roll < 0.35:
-            return rng.choice(KEYS)
-        if roll < 0.7:
-            start = rng.choice([g.replace("/", ".") for g in self.groups] + ["d", "pkg", "foo.bar", "srv"])
-            return start + "." + rng.choice(KEYS)
-        if roll < 0.8:
-            return rng.choice(["l.0", "l.1", "l.5", "l.x", "l.1.x", "d.l.0", "d.d.x", "d.x.y", "x.y", "new", "new.key"])
-        if roll < 0.9:
-            return rng.choice(["hydra.run.dir", "hydra.job.name", "hydra.job.chdir", "hydra.job.env_set.A", "hydra.verbose", "hydra.sweeper.params",
-                               "hydra.job.num", "hydra.nope", "hydra.job", "hydra.mode", "hydra.searchpath", "hydra.job.env_copy", "hydra.output_subdir", "hydra", "hydra.sweep.dir"])
-        return rng.choice(self.groups)
+        start = rng.choice([g.replace("/", ".") for g in self.groups] + ["d", "pkg", "foo.bar", "srv"])
+        keys = [rng.choice(KEYS), start + "." + rng.choice(KEYS), rng.choice(LIST_KEYS), rng.choice(HYDRA_KEYS), rng.choice(self.groups)]
+        return rng.choices(keys, [35, 35, 10, 10, 10])[0]
 
     def cli_value(self):
-        rng = self.rng
-        if self.sweeps and rng.random() < 0.6:
-            return rng.choice(["1,2", "a,b", "range(3)", "choice(x,y)", "'q',r", "[1],[2]", "range(0.0,1.0,0.5)", "glob(*)", "glob(a*)", "{a:1},{b:2}", "true,null"])
-        if self.chance(0.03):
-            return rng.choice(["a,b", "range(3)", "a=b", "[1,", "'open"])
-        return rng.choice(["1", "2.5", "true", "null", "text", "'quo ted'", "[1,2]", "[]", "{x:1}", "{x:1,new:2}", "{d:{x:5}}", "{}", "???", "${x}", "'${y}'",
-                           "${d}", "a b", "", "1e3", "[a,{b:1}]", "{x:???,y:2}", "${oc.env:HOME}", "'${'", "{l:[1]}", "MULTIRUN", "[HOME]", "yes", "nowhere"])
+        if self.sweeps and self.rng.random() < 0.6:
+            return self.rng.choice(SWEEPS)
+        return self.mixed(VALUES, ["a,b", "range(3)", "a=b", "[1,", "'open"], 0.03)
 
     def override(self):
         rng = self.rng
         roll = rng.random()
         if roll < 0.45:
-            group = rng.choice(self.groups)
-            prefix = rng.choice(["", "", "", "", "+", "+", "~", "++"])
-            if self.calm:
-                listed = self.listed and rng.random() < 0.7
-                group = rng.choice(self.listed) if listed else rng.choice(self.groups)
-                prefix = rng.choice(["", "", "", "~"]) if group in self.listed else "+"
-            key = group
-            if rng.random() < (0.05 if self.calm else 0.2):
-                key += "@" + rng.choice(["pkg", "pkg.in", "_global_", "top", "model", "srv.db", "", "foo", group.replace("/", ".")])
-            if self.chance(0.05):
-                key = rng.choice(["modl", "nogroup", "srv/nope", "modl@pkg"])
-            value = self.option(group)
-            if self.chance(0.15):
-                value = rng.choice(["null", "[a,b]", "???", "5", "{x:1}", "'${model}'", "''", "[a,1]", "[]"])
-            elif self.sweeps and rng.random() < 0.5:
-                value = rng.choice(["a,b", "glob(*)", "a,b,c.min", "choice(a)"])
-            if prefix == "~" and rng.random() < 0.6:
-                return prefix + key
-            return f"{prefix}{key}={value}"
+            return self.group_override()
         if roll < 0.5:
-            if self.calm:
-                return rng.choice(["hydra/job_logging=disabled", "hydra/launcher=basic", "hydra/output=default", "hydra/hydra_logging=none"])
-            return rng.choice(["hydra/job_logging=disabled", "hydra/launcher=basic", "hydra/nope=x", "hydra/output=default", "hydra/sweeper=basic", "~hydra/help", "hydra/job_logging=nope", "+hydra/env=default", "hydra/callbacks=null"])
+            return rng.choice(HYDRA_GROUPS if self.calm else HYDRA_GROUPS + WRONG_HYDRA_GROUPS)
         if self.calm and rng.random() < 0.85:
-            key = rng.choice(["x", "y", "d.x", "l", "name", "l.0", "d", "hydra.run.dir", "hydra.verbose"])
             if rng.random() < 0.4:
-                return rng.choice(["+", "++"]) + rng.choice(["new", "new.key", "d.new", "model.new", "hydra.job.env_set.Q", "q.w"]) + "=" + self.cli_value()
-            return key + "=" + rng.choice(["1", "text", "null", "'q q'", "[1,2]", "${x}", "true", "1e-3", "???"] if not self.sweeps else ["1,2", "range(3)", "'a',b", "x"])
+                new = ["new", "new.key", "d.new", "model.new", "hydra.job.env_set.Q", "q.w"]
+                return rng.choice(["+", "++"]) + rng.choice(new) + "=" + self.cli_value()
+            key = rng.choice(["x", "y", "d.x", "l", "name", "l.0", "d", "hydra.run.dir", "hydra.verbose"])
+            plain = ["1", "text", "null", "'q q'", "[1,2]", "${x}", "true", "1e-3", "???"]
+            return key + "=" + rng.choice(["1,2", "range(3)", "'a',b", "x"] if self.sweeps else plain)
         prefix = rng.choice(["", "", "", "+", "+", "++", "++", "~"])
-        if prefix == "~" and rng.random() < 0.7:
-            return prefix + self.key()
-        return f"{prefix}{self.key()}={self.cli_value()}"
+        return prefix + self.key() + ("" if prefix == "~" and rng.random() < 0.7 else "=" + self.cli_value())
+
+    def group_override(self):
+        rng = self.rng
+        group, prefix = rng.choice(self.groups), rng.choice(["", "", "", "", "+", "+", "~", "++"])
+        if self.calm:
+            group = rng.choice(self.listed) if self.listed and rng.random() < 0.7 else group
+            prefix = rng.choice(["", "", "", "~"]) if group in self.listed else "+"
+        key = group
+        if rng.random() < (0.05 if self.calm else 0.2):
+            key += "@" + rng.choice(["pkg", "pkg.in", "_global_", "top", "model", "srv.db", "", "foo", group.replace("/", ".")])
+        key = self.mixed([key], ["modl", "nogroup", "srv/nope", "modl@pkg"], 0.05)
+        value = self.mixed([self.option(group)], ["null", "[a,b]", "???", "5", "{x:1}", "'${model}'", "''", "[a,1]", "[]"], 0.15)
+        if self.sweeps and rng.random() < 0.5:
+            value = rng.choice(["a,b", "glob(*)", "a,b,c.min", "choice(a)"])
+        return prefix + key + ("" if prefix == "~" and rng.random() < 0.6 else f"={value}")
 
 
 class Capture:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import copy
 import csv
+import gzip
 import importlib.util
 import json
 import os
@@ -114,6 +115,19 @@ def temporary_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="rooflens-test-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+def passed(pass_name: str, *arguments: Any, **more: Any) -> Outcome:
+    """A pass that has to succeed."""
+    outcome = run_workload(pass_name, *arguments, **more)
+    assert outcome.code == 0, outcome.stderr + str(outcome.events[-1:])
+    return outcome
+
+
+def annotations(outcome: Outcome) -> List[str]:
+    """The ranges in the trace of a pass."""
+    with gzip.open(outcome.output / "trace.json.gz") as file:
+        return [e["name"] for e in json.load(file)["traceEvents"] if e.get("cat") == "user_annotation"]
 
 
 def run_workload(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gzip
 import importlib.util
 import json
 import unittest
@@ -11,7 +10,12 @@ from pathlib import Path
 from typing import Any, Dict, List
 from unittest import mock
 
-from tests.support import needs_pictures, needs_vllm, run_workload, temporary_folder
+from rooflens.runtimes.pytorch import deepseek_ocr, inputs, model
+from rooflens.workload import dataset, pictures
+from rooflens.workload.events import Events
+from rooflens.workload.spec import Spec
+from tests import models, support
+from tests.support import annotations, needs_pictures, needs_vllm, passed, run_workload, temporary_folder
 
 FIXTURE = Path(__file__).resolve().parents[2] / "fixtures/models/deepseek-ocr-tiny/make.py"
 PROMPT = "<image>\n<|grounding|>Convert the document to markdown."
@@ -56,8 +60,7 @@ def changes(**more: Any) -> Dict[str, Any]:
 @needs_pictures
 class DeepseekOcr(unittest.TestCase):
     def test_parity_079_answers_with_boxes(self) -> None:
-        outcome = run_workload("predict", changes(**{"runtime.batch_size": 2}))
-        self.assertEqual(outcome.code, 0, outcome.stderr + str(outcome.events[-1]))
+        outcome = passed("predict", changes(**{"runtime.batch_size": 2}))
         self.assertEqual(outcome.of("model")[0]["architecture"], "DeepseekOCRForCausalLM")
         answers = outcome.jsonl("predictions.jsonl")
         self.assertEqual([row["answer"] for row in answers], [ANSWER] * 3, "marks of boxes stay, the end does not")
@@ -73,12 +76,6 @@ class DeepseekOcr(unittest.TestCase):
         self.assertEqual(lengths[1], lengths[2])
 
     def test_parity_079_the_same_tokens_as_generate(self) -> None:
-        from rooflens.runtimes.pytorch import inputs, model
-        from rooflens.workload import dataset
-        from rooflens.workload.events import Events
-        from rooflens.workload.spec import Spec
-        from tests import models, support
-
         record = {"config": support.config(changes()), "project": "/", "pass": "measure"}
         spec = Spec.of({**record, "output": str(temporary_folder())})
         with Events.open(spec.output) as events:
@@ -93,10 +90,7 @@ class DeepseekOcr(unittest.TestCase):
         self.assertEqual(made.ended, [True, True])
 
     def test_parity_078_stages_in_a_trace(self) -> None:
-        outcome = run_workload("torch_profiler", changes(**{"dataset.patterns": ["0-*.png"]}))
-        self.assertEqual(outcome.code, 0, outcome.stderr + str(outcome.events[-1]))
-        with gzip.open(outcome.output / "trace.json.gz") as file:
-            names = [e["name"] for e in json.load(file)["traceEvents"] if e.get("cat") == "user_annotation"]
+        names = annotations(passed("torch_profiler", changes(**{"dataset.patterns": ["0-*.png"]})))
         # The crops, then the view of the whole.
         for stage in ("rooflens.vision.sam", "rooflens.vision.clip", "rooflens.projector"):
             self.assertEqual(names.count(stage), 2, stage)
@@ -106,8 +100,7 @@ class DeepseekOcr(unittest.TestCase):
 
     def test_parity_019_settings_of_pictures(self) -> None:
         preprocess = {"base_size": 256, "image_size": 128, "crop_mode": False}
-        outcome = run_workload("predict", changes(**{"model.preprocess": preprocess}))
-        self.assertEqual(outcome.code, 0, outcome.stderr + str(outcome.events[-1]))
+        outcome = passed("predict", changes(**{"model.preprocess": preprocess}))
         self.assertEqual({row["pictures"] for row in outcome.steps() if row["phase"] == "prefill"}, {"8x8"})
         for preprocess, message, help_ in (
             ({"min_pixels": 5}, "DeepSeek-OCR has no model.preprocess.min_pixels", "base_size, image_size, crop_mode"),
@@ -120,8 +113,6 @@ class DeepseekOcr(unittest.TestCase):
             self.assertIn(help_, json.dumps(error))
 
     def test_parity_019_a_processor_of_transformers_has_its_own(self) -> None:
-        from tests import models
-
         models.pictures(1)
         base = {
             "model.path": str(models.checkpoint("qwen2.5-vl")), "model.weights": "checkpoint", "dataset.kind": "image",
@@ -129,8 +120,7 @@ class DeepseekOcr(unittest.TestCase):
         }
         sizes = []
         for preprocess in ({}, {"max_pixels": 28 * 28 * 2}):
-            outcome = run_workload("predict", {**base, "model.preprocess": preprocess})
-            self.assertEqual(outcome.code, 0, outcome.stderr + str(outcome.events[-1]))
+            outcome = passed("predict", {**base, "model.preprocess": preprocess})
             picture = outcome.jsonl("predictions.jsonl")[0]["picture"]
             sizes.append((picture["input_width"], picture["input_height"]))
         self.assertEqual(sizes[0], (84, 56), "multiples of 28 stay as they are")
@@ -144,8 +134,6 @@ class DeepseekOcr(unittest.TestCase):
 class Upright(unittest.TestCase):
     def test_parity_123_every_orientation_is_seen_upright(self) -> None:
         from PIL import Image
-
-        from rooflens.workload import pictures
 
         upright = Image.new("RGB", (48, 32))
         upright.putpixel((3, 5), (255, 255, 255))
@@ -175,8 +163,6 @@ class AgainstVllm(unittest.TestCase):
         from PIL import Image
         from transformers import AutoTokenizer
         from vllm.transformers_utils.processors.deepseek_ocr import DeepseekOCRProcessor
-
-        from rooflens.runtimes.pytorch import deepseek_ocr
 
         tokenizer = AutoTokenizer.from_pretrained(checkpoint(), trust_remote_code=True)
         sizes = {"base_size": 1024, "image_size": 640}

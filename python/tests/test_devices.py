@@ -8,8 +8,9 @@ from typing import Any, List
 from unittest import mock
 
 from rooflens import devices
+from rooflens.runtimes.pytorch import profiler
 from rooflens.workload import clock
-from rooflens.workload.errors import DeviceError
+from rooflens.workload.errors import DeviceError, WorkloadError
 from tests.support import needs_torch
 
 
@@ -90,18 +91,18 @@ class Devices(unittest.TestCase):
     def test_parity_154_activities_follow_the_device(self) -> None:
         from torch.profiler import ProfilerActivity
 
-        from rooflens.runtimes.pytorch import profiler
-        from rooflens.workload.errors import WorkloadError
-
         def picked(names: List[str], kind: str) -> List[Any]:
             spec = types.SimpleNamespace(get=lambda key, default: names)
             return profiler.pick_activities(spec, types.SimpleNamespace(device=Device(kind)))
 
-        self.assertEqual(picked(["cpu", "xpu"], "xpu"), [ProfilerActivity.CPU, ProfilerActivity.XPU])
-        self.assertEqual(picked(["cpu", "cuda"], "xpu"), [ProfilerActivity.CPU, ProfilerActivity.XPU])
-        self.assertEqual(picked(["cpu", "cuda"], "cuda"), [ProfilerActivity.CPU, ProfilerActivity.CUDA])
-        self.assertEqual(picked(["cpu", "xpu"], "cuda"), [ProfilerActivity.CPU])
-        self.assertEqual(picked(["xpu"], "cpu"), [ProfilerActivity.CPU])
+        for names, kind, more in (
+            (["cpu", "xpu"], "xpu", [ProfilerActivity.XPU]),
+            (["cpu", "cuda"], "xpu", [ProfilerActivity.XPU]),
+            (["cpu", "cuda"], "cuda", [ProfilerActivity.CUDA]),
+            (["cpu", "xpu"], "cuda", []),
+            (["xpu"], "cpu", []),
+        ):
+            self.assertEqual(picked(names, kind), [ProfilerActivity.CPU, *more], (names, kind))
         with self.assertRaises(WorkloadError):
             picked(["cpu", "tpu"], "cpu")
 

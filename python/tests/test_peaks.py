@@ -38,26 +38,22 @@ class Peaks(unittest.TestCase):
         self.assertEqual(found["matmul"], [])
         self.assertEqual(found["skipped"], [{"what": "matmul fp8", "reason": "no such thing here"}])
 
-    def test_the_command_prints_one_document(self):
-        command = [sys.executable, "-m", "rooflens.peaks", "--device", "cpu", "--seconds", "0.5"]
-        ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE)
+    def test_the_command_prints_one_document_or_says_what_is_missing(self):
+        command = [sys.executable, "-m", "rooflens.peaks", "--seconds", "0.5", "--device"]
+        ran = subprocess.run([*command, "cpu"], capture_output=True, text=True, check=True, cwd=PACKAGE)
         self.assertEqual(json.loads(ran.stdout)["device"]["kind"], "cpu")
-
-    def test_a_device_that_is_not_there_has_its_own_code(self):
-        command = [sys.executable, "-m", "rooflens.peaks", "--device", "nonsense", "--seconds", "0.1"]
-        ran = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE)
+        ran = subprocess.run([*command, "nonsense"], capture_output=True, text=True, cwd=PACKAGE)
         self.assertEqual(ran.returncode, peaks.MISSING)
-        self.assertTrue(ran.stderr.startswith("error: nonsense cannot be used: "), ran.stderr)
-        self.assertIn("hint: --device cpu", ran.stderr)
+        self.assertRegex(ran.stderr, "^error: nonsense cannot be used: .*\nhint: --device cpu")
 
 
 class Names(unittest.TestCase):
     def test_the_processor_has_a_name(self):
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             found = [line for line in file if line.startswith("model name")]
-        expected = found[0].split(":", 1)[1].strip() if found else processor.name()
-        self.assertEqual(processor.name(), expected)
-        self.assertTrue(expected)
+        self.assertTrue(processor.name())
+        if found:
+            self.assertEqual(processor.name(), found[0].split(":", 1)[1].strip())
 
     def test_without_torch_it_says_what_helps(self):
         hidden = "import sys; sys.modules['torch'] = None; from rooflens import peaks; sys.exit(peaks.main())"

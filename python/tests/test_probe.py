@@ -24,10 +24,10 @@ MARKED = """
 """
 
 
-def run(script: str, **variables: str) -> str:
-    result = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], env=environment(**variables), capture_output=True, text=True
-    )
+def start(script: str, *pass_fds: int, **variables: str) -> str:
+    """What a script prints."""
+    argv, own = [sys.executable, "-c", textwrap.dedent(script)], environment(**variables)
+    result = subprocess.run(argv, env=own, pass_fds=pass_fds, capture_output=True, text=True)
     if result.returncode:
         raise AssertionError(result.stderr)
     return result.stdout
@@ -35,11 +35,7 @@ def run(script: str, **variables: str) -> str:
 
 def events_of(script: str) -> List[Dict[str, Any]]:
     with tempfile.TemporaryFile("w+") as file:
-        result = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(script)], pass_fds=[file.fileno()],
-            env=environment(ROOFLENS_EVENTS_FD=str(file.fileno())), capture_output=True, text=True,
-        )
-        assert result.returncode == 0, result.stderr
+        start(script, file.fileno(), ROOFLENS_EVENTS_FD=str(file.fileno()))
         file.seek(0)
         return [json.loads(line) for line in file]
 
@@ -47,8 +43,8 @@ def events_of(script: str) -> List[Dict[str, Any]]:
 class Probe(unittest.TestCase):
     def test_needs_no_torch_and_imports_none(self) -> None:
         blocked = "import sys; sys.modules['torch'] = None; sys.modules['transformers'] = None"
-        run(f"{blocked}\n{textwrap.dedent(MARKED)}\nprint('fine')")
-        loaded = run(textwrap.dedent(MARKED) + "\nimport sys; print('torch' in sys.modules)")
+        start(f"{blocked}\n{textwrap.dedent(MARKED)}\nprint('fine')")
+        loaded = start(textwrap.dedent(MARKED) + "\nimport sys; print('torch' in sys.modules)")
         self.assertEqual(loaded.strip(), "False")
 
     def test_events(self) -> None:
@@ -77,12 +73,8 @@ class Probe(unittest.TestCase):
     def test_a_reader_that_went_away_is_no_failure(self) -> None:
         reader, writer = os.pipe()
         os.close(reader)
-        result = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(MARKED)], pass_fds=[writer],
-            env=environment(ROOFLENS_EVENTS_FD=str(writer)),
-        )
+        start(MARKED, writer, ROOFLENS_EVENTS_FD=str(writer))
         os.close(writer)
-        self.assertEqual(result.returncode, 0)
 
     @unittest.skipUnless("ROOFLENS_NIGHTLY" in os.environ, "judges times, which needs a machine with nothing else to do")
     def test_costs_next_to_nothing_when_nobody_looks(self) -> None:
@@ -99,7 +91,7 @@ class Probe(unittest.TestCase):
                 best = took if best is None else min(best, took)
             print(best)
         """
-        cost_ns = float(run(script))
+        cost_ns = float(start(script))
         print(f"probe.step() without a profiler: {cost_ns:.0f} ns", file=sys.stderr)
         self.assertLess(cost_ns, 2000)
 
@@ -119,7 +111,7 @@ class Probe(unittest.TestCase):
             print(sorted(names))
         """)
         expected = str(["rooflens.decode", "rooflens.decode[1]", "rooflens.decode[2]", "rooflens.prefill"])
-        self.assertIn(expected, run(script))
+        self.assertIn(expected, start(script))
 
 
 if __name__ == "__main__":

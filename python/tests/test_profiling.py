@@ -210,28 +210,32 @@ class Uses(unittest.TestCase):
         cls.folder = temporary_folder()
         cls.facts = facts(USES.replace("MODEL", repr(str(MODEL))), cls.folder)
 
-    def refused(self, name: str, kind: str, *words: str, ran: int = 0) -> None:
-        found = self.facts[name]
-        self.assertEqual((found["type"], found["kind"], found["ran"]), ("Error", kind, ran), found)
-        for word in words:
-            self.assertIn(word, f"{found['error']}\n{found['hint']}")
-        self.assertTrue(found["hint"], found)
-
-    def test_blocks_cannot_be_nested(self) -> None:
-        self.refused("nested", "usage", "already recording", "cannot be nested")
-        self.refused("inside_torch", "usage", "already recording", "torch.profiler.profile")
+    def test_what_cannot_work_is_refused_before_the_block_runs(self) -> None:
+        for name, kind, *words in (
+            ("nested", "usage", "already recording", "cannot be nested"),
+            ("inside_torch", "usage", "already recording", "torch.profiler.profile"),
+            ("other_files", "usage", "mine"),
+            ("a_file", "usage", "notes.txt"),
+            ("unwritable", "environment", "/proc"),
+            ("unknown_model", "data", "org/absent", "hf download org/absent"),
+            ("unknown_device", "usage", "there is no device `absent`"),
+        ):
+            found = self.facts[name]
+            self.assertEqual((found["type"], found["kind"], found["ran"]), ("Error", kind, 0), found)
+            for word in words:
+                self.assertIn(word, f"{found['error']}\n{found['hint']}")
+            self.assertTrue(found["hint"], found)
+        found = self.facts["unknown_keyword"]
+        self.assertEqual((found["type"], found["ran"]), ("TypeError", 0))
+        self.assertIn("modle", found["error"])
+        self.assertFalse(self.facts["checked_first"])
+        self.assertEqual((self.folder / "mine/notes.txt").read_text(), "")
 
     def test_a_block_that_raises_leaves_nothing(self) -> None:
         found = self.facts["raising"]
         self.assertEqual((found["type"], found["error"], found["ran"]), ("KeyError", "\"the block's own\"", 1))
         self.assertEqual(self.facts["left"], [])
         self.assertEqual(self.facts["after_raising"], {"type": None, "ran": 1})
-
-    def test_what_cannot_be_written_is_refused_before_the_block_runs(self) -> None:
-        self.refused("other_files", "usage", "mine")
-        self.refused("a_file", "usage", "notes.txt")
-        self.refused("unwritable", "environment", "/proc")
-        self.assertEqual((self.folder / "mine/notes.txt").read_text(), "")
 
     def kept_trace(self, name: str) -> Path:
         found = self.facts[name]
@@ -240,14 +244,6 @@ class Uses(unittest.TestCase):
         if found["hint"] is not None:
             self.assertIn(kept[0], found["hint"])
         return Path(kept[1])
-
-    def test_what_is_known_of_the_model_is_checked_before_the_block_runs(self) -> None:
-        found = self.facts["unknown_keyword"]
-        self.assertEqual((found["type"], found["ran"]), ("TypeError", 0))
-        self.assertIn("modle", found["error"])
-        self.refused("unknown_model", "data", "org/absent", "hf download org/absent")
-        self.refused("unknown_device", "usage", "there is no device `absent`")
-        self.assertFalse(self.facts["checked_first"])
 
     def test_without_a_lower_bound_the_run_is_complete_and_a_warning_says_why(self) -> None:
         found, known = self.facts["no_device"], self.facts["known_device"]
@@ -279,11 +275,9 @@ class Uses(unittest.TestCase):
         # Of an earlier run only its trace is left.
         self.assertEqual(self.facts["no_model"]["files"], ["no_model/raw/torch_profiler/trace.json.gz"])
 
-    def test_calibration_draws_no_random_numbers(self) -> None:
-        before, after = self.facts["random"]
-        self.assertEqual(before, after)
-
     def test_an_earlier_run_is_replaced(self) -> None:
+        before, after = self.facts["random"]
+        self.assertEqual(before, after, "calibration draws no random numbers")
         self.assertEqual(self.facts["twice_0"], ["aten::add_"])
         self.assertEqual(self.facts["twice_1"], ["aten::mul_"])
         trace = self.folder / "twice/raw/torch_profiler/trace.json.gz"

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
-import json
 import types
 import unittest
 from typing import Any, Dict, Iterator, List
 
-from tests.support import needs_pictures, needs_torch, run_workload
+from rooflens.runtimes.pytorch import inputs
+from rooflens.runtimes.pytorch.decode import Decoder
+from rooflens.runtimes.pytorch.ranges import Ranges
+from rooflens.runtimes.pytorch.sampling import TokenChoice
+from rooflens.workload.clock import HostClock
+from tests import models
+from tests.support import annotations, needs_pictures, needs_torch, passed
 
 
 @needs_torch
 class Names(unittest.TestCase):
-    def recorded(self, captured: Any, compiled: bool = False) -> List[str]:
+    def recorded(self, captured: Any) -> List[str]:
         """The ranges of a batch of three tokens, as they are opened; a mock stands for NVTX."""
-        import torch
-
-        from rooflens.runtimes.pytorch import inputs
-        from rooflens.runtimes.pytorch.decode import Decoder
-        from rooflens.runtimes.pytorch.ranges import Ranges
-        from rooflens.runtimes.pytorch.sampling import TokenChoice
-        from rooflens.workload.clock import HostClock
-        from tests import models
-
         names: List[str] = []
 
         @contextlib.contextmanager
@@ -42,34 +37,29 @@ class Names(unittest.TestCase):
         decoder.run(batch, 3, 0, "0.0")
         self.assertEqual(names, [], "a warm-up round has no names")
         device = types.SimpleNamespace(type="cpu")
-        with ranges.on(types.SimpleNamespace(model=loaded.model, compiled=compiled, device=device)):
+        with ranges.on(types.SimpleNamespace(model=loaded.model, compiled=False, device=device)):
             decoder.run(batch, 3, 0, "1.0")
         self.assertFalse(any(module._forward_hooks for module in loaded.model.modules()), "hooks are gone again")
-        self.assertIsInstance(loaded.model, torch.nn.Module)
         return names
 
     def test_the_gate_is_around_what_is_captured(self) -> None:
         batch, prefill = "rooflens.batch[1.0]", "rooflens.prefill"
         gate, end, decode = "rooflens.capture", "end of capture", ["rooflens.decode[1]", "rooflens.decode[2]"]
-        self.assertEqual(self.recorded(None), [batch, prefill, *decode])
-        self.assertEqual(self.recorded("prefill"), [batch, gate, prefill, end, *decode])
-        self.assertEqual(self.recorded("decode"), [batch, prefill, gate, *decode, end])
-        self.assertEqual(self.recorded("round"), [gate, batch, prefill, *decode, end])
+        for captured, names in {
+            None: [batch, prefill, *decode], "prefill": [batch, gate, prefill, end, *decode],
+            "decode": [batch, prefill, gate, *decode, end], "round": [gate, batch, prefill, *decode, end],
+        }.items():
+            self.assertEqual(self.recorded(captured), names)
 
     @needs_pictures
     def test_stages_of_a_model_that_sees(self) -> None:
-        from tests import models
-
         models.pictures(2)
         changes: Dict[str, Any] = {
             "model.path": str(models.checkpoint("qwen2.5-vl")), "model.weights": "checkpoint",
             "dataset.kind": "image", "dataset.root": str(models.root()), "dataset.patterns": ["picture-[01].png"],
             "runtime.batch_size": 2, "pipeline.torch_profiler.with_modules": False, "warmup_rounds": 0,
         }
-        outcome = run_workload("torch_profiler", changes)
-        self.assertEqual(outcome.code, 0, outcome.stderr + str(outcome.events[-1]))
-        with gzip.open(outcome.output / "trace.json.gz") as file:
-            names = [e["name"] for e in json.load(file)["traceEvents"] if e.get("cat") == "user_annotation"]
+        names = annotations(passed("torch_profiler", changes))
         self.assertEqual(names.count("rooflens.vision"), 1, "pictures are looked at once, in the prefill")
         self.assertEqual(names.count("rooflens.projector"), 1)
         self.assertEqual(names.count("rooflens.language"), 8, "in every step")

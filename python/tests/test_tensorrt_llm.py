@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any, AsyncIterator, Dict, List
 from unittest import mock
 
+from rooflens.runtimes import tensorrt_llm
+from rooflens.runtimes.tensorrt_llm import engine
+from rooflens.workload.errors import DeviceError, WorkloadError
 from rooflens.workload.events import Events
 from rooflens.workload.spec import Spec
 from tests.support import SKELETON, config, needs_torch, read_jsonl, run_workload, temporary_folder
@@ -68,9 +71,6 @@ def fake_modules() -> Dict[str, Any]:
 def run(pass_name: str, changes: Dict[str, Any]) -> Path:
     """Runs a pass in this process, on a device that pretends to be a GPU."""
     import torch
-
-    from rooflens.runtimes import tensorrt_llm
-    from rooflens.runtimes.tensorrt_llm import engine
 
     output = temporary_folder()
     made = config({"runtime": RUNTIME, "model.dtype": "fp32", **changes})
@@ -141,8 +141,6 @@ class TensorRtLlm(unittest.TestCase):
     def test_parity_023_without_the_package_or_a_gpu_it_says_so(self) -> None:
         outcome = run_workload("measure", {"runtime": RUNTIME})
         self.assertEqual((outcome.code, outcome.events[-1]["class"]), (1, "ModuleNotFoundError"))
-        from rooflens.runtimes.tensorrt_llm import engine
-        from rooflens.workload.errors import DeviceError, WorkloadError
 
         def spec(**changes: Any) -> Spec:
             made = config({"runtime": {**RUNTIME, **changes}})

@@ -11,8 +11,14 @@ import unittest
 from typing import Any, List
 from unittest import mock
 
-from rooflens.workload import clock
-from tests.support import SKELETON, config, needs_torch
+from rooflens.runtimes.pytorch import inputs, model
+from rooflens.runtimes.pytorch.decode import Decoder
+from rooflens.runtimes.pytorch.ranges import NoRanges
+from rooflens.runtimes.pytorch.sampling import TokenChoice
+from rooflens.workload import clock, dataset
+from rooflens.workload.events import Events
+from rooflens.workload.spec import Spec
+from tests.support import SKELETON, config, needs_torch, temporary_folder
 
 # Short runs in many pairs: a busy machine changes its pace from one second to the next.
 NEW_TOKENS = 12
@@ -36,39 +42,18 @@ def bare_loop(model: Any, input_ids: Any) -> float:
         return (time.perf_counter_ns() - begin) / (NEW_TOKENS - 1)
 
 
-class SameOutputs:
-    """A model that takes no time, to see what the loops around it take."""
-
-    def __init__(self, outputs: Any):
-        self._outputs = outputs
-
-    def __call__(self, **_: Any) -> Any:
-        return self._outputs
-
-
 @needs_torch
 @unittest.skipUnless("ROOFLENS_NIGHTLY" in os.environ, "judges times, which needs a machine with nothing else to do")
 class AgainstABareLoop(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
-        import tempfile
-
         import torch
 
-        from rooflens.runtimes.pytorch import inputs, model
-        from rooflens.runtimes.pytorch.decode import Decoder
-        from rooflens.runtimes.pytorch.ranges import NoRanges
-        from rooflens.runtimes.pytorch.sampling import TokenChoice
-        from rooflens.workload import dataset
-        from rooflens.workload.events import Events
-        from rooflens.workload.spec import Spec
-
         torch.set_num_threads(1)
-        with tempfile.TemporaryDirectory() as output:
-            record = {"config": config({"infer.max_new_tokens": NEW_TOKENS}), "project": str(SKELETON)}
-            spec = Spec.of({**record, "pass": "measure", "output": output})
-            with Events.open(spec.output) as events:
-                cls.loaded = model.load(spec, events)
+        record = {"config": config({"infer.max_new_tokens": NEW_TOKENS}), "project": str(SKELETON)}
+        spec = Spec.of({**record, "pass": "measure", "output": str(temporary_folder())})
+        with Events.open(spec.output) as events:
+            cls.loaded = model.load(spec, events)
         cls.batch = inputs.prepare(spec, cls.loaded, dataset.load(spec)[:1], NEW_TOKENS)
         cls.decoder = Decoder(cls.loaded, TokenChoice(spec, cls.loaded), clock.HostClock(), NoRanges())
 
@@ -99,7 +84,8 @@ class AgainstABareLoop(unittest.TestCase):
 
         with torch.inference_mode():
             outputs = self.loaded.model(input_ids=self.batch.input_ids, use_cache=True, logits_to_keep=1)
-        stub = SameOutputs(outputs)
+        # A model that takes no time, to see what the loops around it take.
+        stub = lambda **_: outputs  # noqa: E731
         with mock.patch.object(self.loaded, "forward", stub):
             ours_ns = min(self.ours() for _ in range(200))
         bare_ns = min(bare_loop(stub, self.batch.input_ids) for _ in range(200))

@@ -6,6 +6,8 @@ import contextlib
 import unittest
 from typing import Any, Iterator
 
+from rooflens.runtimes.pytorch import inputs
+from tests import models
 from tests.support import needs_pictures, needs_torch
 
 NEW_TOKENS = 24
@@ -24,9 +26,6 @@ def without_eos(model: Any) -> Iterator[None]:
 @needs_torch
 class Greedy(unittest.TestCase):
     def check(self, kind: str, with_pictures: bool = False) -> None:
-        from rooflens.runtimes.pytorch import inputs
-        from tests import models
-
         spec = models.spec_for(kind, {"infer.max_new_tokens": NEW_TOKENS})
         loaded = models.loaded(kind)
         for size in (1, 3):
@@ -42,27 +41,24 @@ class Greedy(unittest.TestCase):
                 distinct = len({tuple(row) for row in made.tokens})
                 self.assertEqual(distinct, size, "different prompts are told apart")
 
-    def test_dense(self) -> None:
-        self.check("llama")
-
-    def test_mixture_of_experts(self) -> None:
-        self.check("qwen3-moe")
+    def test_models_of_text(self) -> None:
+        for kind in ("llama", "qwen3-moe"):
+            self.check(kind)
 
     @needs_pictures
-    def test_vision_language_on_text(self) -> None:
-        self.check("qwen2.5-vl")
-
-    @needs_pictures
-    def test_vision_language_on_pictures(self) -> None:
-        self.check("qwen2.5-vl", with_pictures=True)
+    def test_models_that_see(self) -> None:
+        for with_pictures in (False, True):
+            self.check("qwen2.5-vl", with_pictures)
 
 
 @needs_torch
 class Choices(unittest.TestCase):
-    def test_sampled_tokens_follow_from_the_seed(self) -> None:
-        from rooflens.runtimes.pytorch import inputs
-        from tests import models
+    def batch_of_three(self) -> Any:
+        spec = models.spec_for("llama", {"infer.max_new_tokens": NEW_TOKENS})
+        loaded = models.loaded("llama")
+        return spec, loaded, inputs.prepare(spec, loaded, models.texts(3), NEW_TOKENS)
 
+    def test_sampled_tokens_follow_from_the_seed(self) -> None:
         options = {"do_sample": True, "temperature": 0.7, "top_p": 0.95}
         changes = {f"infer.{key}": value for key, value in options.items()}
         spec = models.spec_for("llama", {**changes, "infer.max_new_tokens": NEW_TOKENS})
@@ -76,12 +72,7 @@ class Choices(unittest.TestCase):
             self.assertNotEqual(made[0], made[1])
 
     def test_the_models_own_generation_config_counts(self) -> None:
-        from rooflens.runtimes.pytorch import inputs
-        from tests import models
-
-        spec = models.spec_for("llama", {"infer.max_new_tokens": NEW_TOKENS})
-        loaded = models.loaded("llama")
-        batch = inputs.prepare(spec, loaded, models.texts(3), NEW_TOKENS)
+        spec, loaded, batch = self.batch_of_three()
         plain = models.decode(spec, "llama", batch).tokens
         loaded.model.generation_config.repetition_penalty = 1.5
         try:
@@ -94,12 +85,7 @@ class Choices(unittest.TestCase):
         self.assertNotEqual(made, plain)
 
     def test_a_sequence_ends_where_generate_ends_it(self) -> None:
-        from rooflens.runtimes.pytorch import inputs
-        from tests import models
-
-        loaded = models.loaded("llama")
-        going_on = models.spec_for("llama", {"infer.max_new_tokens": NEW_TOKENS})
-        batch = inputs.prepare(going_on, loaded, models.texts(3), NEW_TOKENS)
+        going_on, loaded, batch = self.batch_of_three()
         # Whatever the second sequence says as its fifth token is declared to be the end of text.
         end = models.decode(going_on, "llama", batch).tokens[1][4]
         spec = models.spec_for("llama", {"infer.max_new_tokens": NEW_TOKENS, "infer.ignore_eos": False})

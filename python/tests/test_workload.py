@@ -11,15 +11,17 @@ import sys
 import tempfile
 import time
 import unittest
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, List
 
 from rooflens.runtimes.pytorch import weights
+from rooflens.workload import records
 from rooflens.workload.clock import anchor
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import FIELDS
 from rooflens.workload.spec import Spec
-from tests.support import PACKAGE, SKELETON, config, environment, needs_torch, run_workload, temporary_folder
+from tests.support import PACKAGE, SKELETON, config, environment, needs_torch, passed, run_workload, temporary_folder
 
 FEW = {"dataset.sampling.samples_per_epoch": 3, "runtime.batch_size": 2}
 NEW_TOKENS = 8
@@ -32,18 +34,12 @@ class Measure(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.outcome = run_workload("measure", {**FEW, "repeats": 2})
 
-    def test_ends_well_and_says_so(self) -> None:
+    def test_events_have_their_fields_and_their_order(self) -> None:
         self.assertEqual(self.outcome.code, 0, self.outcome.stderr)
+        self.assertEqual(self.outcome.piped, self.outcome.events, "pipe and file tell the same")
         names = [event["event"] for event in self.outcome.events]
-        self.assertEqual(names[0], "hello")
-        self.assertEqual(names[-1], "done")
-        self.assertEqual(names.count("round_begin"), 3)
-        self.assertEqual(names.count("batch_end"), 3 * BATCHES)
-
-    def test_pipe_and_file_tell_the_same(self) -> None:
-        self.assertEqual(self.outcome.piped, self.outcome.events)
-
-    def test_events_have_their_fields(self) -> None:
+        self.assertEqual((names[0], names[-1]), ("hello", "done"))
+        self.assertEqual((names.count("round_begin"), names.count("batch_end")), (3, 3 * BATCHES))
         for event in self.outcome.events:
             self.assertEqual(set(event) - {"event", "t_ns"}, set(FIELDS[event["event"]]))
 
@@ -91,7 +87,7 @@ class Measure(unittest.TestCase):
 class Profiled(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
-        cls.outcome = run_workload("torch_profiler", FEW)
+        cls.outcome = passed("torch_profiler", FEW)
         with gzip.open(cls.outcome.output / "trace.json.gz") as file:
             cls.trace = json.load(file)
 
@@ -108,7 +104,9 @@ class Profiled(unittest.TestCase):
         rows = [s for s in self.outcome.steps() if s["kind"] == "profiled" and s["phase"] == "decode"]
         self.assertEqual(len(rows), len(decode))
 
-    def test_modules_are_named(self) -> None:
+    def test_modules_and_the_model_are_named(self) -> None:
+        self.assertEqual(self.trace["model_config"]["hidden_size"], 256)
+        self.assertIn("monotonic_ns", self.trace["rooflens"]["clock"])
         names = {e["name"] for e in self.annotations()}
         for path in ("model.embed_tokens", "model.layers.3.self_attn.q_proj", "model.norm", "lm_head"):
             self.assertIn(f"module:{path}", names)
@@ -133,7 +131,6 @@ class Profiled(unittest.TestCase):
         weights = 4 * (256 * 256 * 2 + 2 * 256 * 128 + 3 * 256 * 768) + 262 * 256
         self.assertEqual(counted, 2 * weights * 3 * (NEW_TOKENS - 1))
 
-    def test_products_that_torch_does_not_count_are_named(self) -> None:
         rows = self.outcome.json("torch_flops.json")["uncounted"]
         self.assertEqual({r["name"] for r in rows}, {"aten::scaled_dot_product_attention"})
         # Once in each of four layers and in each step.
@@ -146,10 +143,6 @@ class Profiled(unittest.TestCase):
             self.assertEqual(sum(int(new) for new, _ in prompts), int(step["prefill_tokens"]))
             self.assertEqual(step["pictures"], "none")
 
-    def test_metadata_is_in_the_trace(self) -> None:
-        self.assertEqual(self.trace["model_config"]["hidden_size"], 256)
-        self.assertIn("monotonic_ns", self.trace["rooflens"]["clock"])
-
     def test_what_a_cpu_has_not_is_said(self) -> None:
         detailed = run_workload("torch_profiler", {**FEW, "pipeline.torch_profiler.allocator_snapshot": True})
         self.assertEqual(detailed.of("note")[0]["code"], "no_allocator_snapshot")
@@ -160,24 +153,24 @@ class Profiled(unittest.TestCase):
 class Weights(unittest.TestCase):
     """Which weights a model gets where `model.weights` is `auto`."""
 
-    def source(self, files: List[str], chosen: str = "auto") -> str:
+    def source(self, files: List[str], chosen: str) -> str:
         folder = temporary_folder()
         for name in files:
             (folder / name).touch()
         record = {"config": config({"model.weights": chosen}), "project": "/", "pass": "measure", "output": "/"}
         return weights.source(Spec.of(record), folder)
 
-    def test_newcomer_07_a_checkpoint_is_used(self) -> None:
-        self.assertEqual(self.source(["config.json", "model-00001-of-00002.safetensors"]), "checkpoint")
-        self.assertEqual(self.source(["config.json", "pytorch_model.bin"]), "checkpoint")
-        # Weights that are there win over the mark of a folder that had none.
-        self.assertEqual(self.source(["model.safetensors", "weights.random"]), "checkpoint")
-
-    def test_newcomer_07_random_weights_are_asked_for(self) -> None:
-        self.assertEqual(self.source(["config.json", "weights.random"]), "random")
-        self.assertEqual(self.source(["model.safetensors"], "random"), "random")
+    def test_newcomer_07_weights_that_are_there_win_over_the_mark(self) -> None:
+        for files, chosen, source in (
+            (["config.json", "model-00001-of-00002.safetensors"], "auto", "checkpoint"),
+            (["config.json", "pytorch_model.bin"], "auto", "checkpoint"),
+            (["model.safetensors", "weights.random"], "auto", "checkpoint"),
+            (["config.json", "weights.random"], "auto", "random"),
+            (["model.safetensors"], "random", "random"),
+        ):
+            self.assertEqual(self.source(files, chosen), source, files)
         with self.assertRaises(WorkloadError):
-            self.source(["config.json"])
+            self.source(["config.json"], "auto")
 
 
 class Failures(unittest.TestCase):
@@ -187,43 +180,36 @@ class Failures(unittest.TestCase):
         self.assertEqual(outcome.events[-1]["event"], "error")
         return outcome.events[-1]
 
-    def test_no_model_there(self) -> None:
-        error = self.error({"model.path": "models/nothing"})
-        self.assertIn("no config.json", error["message"])
-        self.assertIn("rooflens assets", error["hint"])
-        self.assertEqual(error["stage"], "loading the model")
-
-    @needs_torch
-    def test_no_weights_there(self) -> None:
-        error = self.error({"model.weights": "checkpoint"})
-        self.assertIn("model.weights=random", error["hint"])
-        self.assertTrue(error["traceback"])
+    def test_what_is_missing_or_unknown_has_a_hint(self) -> None:
+        for changes, message, hint in (
+            ({"model.path": "models/nothing"}, "no config.json", "rooflens assets"),
+            ({"runtime.name": "torch"}, "which is not a runtime", "pytorch, vllm, tensorrt_llm, command"),
+            ({"dataset.kind": "audio"}, "which is unknown", "text, image"),
+            ({"dataset.patterns": ["*.none"]}, "no sample", "dataset.patterns"),
+        ):
+            error = self.error(changes)
+            self.assertIn(message, error["message"])
+            self.assertIn(hint, error["hint"])
 
     @needs_torch
     def test_newcomer_07_random_weights_are_no_fallback(self) -> None:
         folder = temporary_folder()
         (folder / "config.json").write_text((SKELETON / "models/tiny-random/config.json").read_text())
-        error = self.error({"model.path": str(folder)})
-        self.assertIn("model.path has no weights", error["message"])
-        self.assertIn("model.weights=random", error["hint"])
+        for changes in ({"model.path": str(folder)}, {"model.weights": "checkpoint"}):
+            error = self.error(changes)
+            self.assertIn("model.weights=random", error["hint"])
+            self.assertEqual(error["stage"], "loading the model")
+            self.assertTrue(error["traceback"])
 
-    def test_unknown_words(self) -> None:
-        self.assertIn("pytorch, vllm, tensorrt_llm, command", self.error({"runtime.name": "torch"})["hint"])
-        self.assertIn("text, image", self.error({"dataset.kind": "audio"})["hint"])
-
+    @needs_torch
     def test_no_gpu(self) -> None:
-        try:
-            import torch
-        except ImportError:
-            self.skipTest("torch is not installed")
+        import torch
+
         if torch.cuda.is_available():
             self.skipTest("there is a GPU")
         error = self.error({"runtime.device": "cuda"})
         self.assertEqual(error["class"], "DeviceError")
         self.assertIn("torch sees: cpu;", error["hint"])
-
-    def test_no_samples(self) -> None:
-        self.assertIn("no sample", self.error({"dataset.patterns": ["*.none"]})["message"])
 
     def test_a_bad_specification(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -271,8 +257,6 @@ class Command(unittest.TestCase):
         phases = outcome.jsonl("phases.jsonl")
         self.assertEqual([(p["phase"], p["step"]) for p in phases], [("decode", i) for i in (1, 2, 3, None)])
         self.assertEqual(outcome.of("process")[0]["exit_code"], 0)
-
-    def test_a_program_that_fails(self) -> None:
         outcome = run_workload("measure", self.changes("raise SystemExit(3)"))
         self.assertEqual(outcome.code, 1)
         self.assertIn("exit code 3", outcome.events[-1]["message"])
@@ -295,14 +279,10 @@ class Readme(unittest.TestCase):
             match[1]: set(re.findall(r"`([a-z0-9_]+)`", match[2]))
             for match in re.finditer(r"^\| `([a-z_]+)` \| [^|]+ \| ([^|]*) \|$", text, re.MULTILINE)
         }
-        for event, fields in FIELDS.items():
-            self.assertEqual(told.get(event), set(fields), event)
+        for event, wanted in FIELDS.items():
+            self.assertEqual(told.get(event), set(wanted), event)
 
     def test_every_column_is_explained(self) -> None:
-        from dataclasses import fields
-
-        from rooflens.workload import records
-
         text = (PACKAGE / "README.md").read_text()
         for table in (records.Step, records.Request, records.Tokens):
             for column in fields(table):
