@@ -29,7 +29,6 @@ class Coverage:
         self.machine = machine()
 
     def key(self, step: Step) -> str:
-        """The hash of everything that the check covers."""
         digest = hashlib.sha256(f"{step.argv()} {step.variables()} {self.machine}".encode())
         with self.lock:
             for path in [*programs(step), *self.files(step)]:
@@ -39,7 +38,6 @@ class Coverage:
         return digest.hexdigest()
 
     def files(self, step: Step) -> list[Path]:
-        """The tracked files that the check can read."""
         names = [path.as_posix() for path in self.tracked]
         read = [name for name in names if name.startswith(step.covers) or (step.covers_data and is_data(name))]
         return [TREE / name for name in read]

@@ -35,8 +35,6 @@ SHOWN_LINES = 30
 
 @dataclass
 class Result:
-    """What running a step cost and how it ended."""
-
     step: Step
     wall_s: float = 0.0
     cpu_s: float = 0.0
@@ -53,8 +51,6 @@ class Result:
 
 
 class Gate:
-    """One run of a gate."""
-
     def __init__(self, options: argparse.Namespace, tracked: list[Path]):
         self.coverage = Coverage(tracked)
         self.is_full = options.gate == "full"

@@ -41,7 +41,6 @@ SHARED_TOOLS = CORPUS.parent / "tools"
 
 
 def has_nightly_rust() -> bool:
-    """Fuzzing needs it."""
     if not shutil.which("cargo"):
         return False
     return subprocess.run(["cargo", "+nightly", "--version"], capture_output=True).returncode == 0

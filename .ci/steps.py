@@ -20,8 +20,6 @@ SEED = os.environ.get("ROOFLENS_SEED", "1")
 
 
 class Stage(enum.Enum):
-    """Stages run one after another."""
-
     PREPARE = "one step at a time, before anything is built"
     BUILD = "two lanes"
     PACK = "one step at a time, after everything is built"
@@ -31,8 +29,6 @@ class Stage(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A command, when it runs, and what it covers."""
-
     name: str
     command: tuple
     stage: Stage
@@ -86,12 +82,10 @@ def check(name: str, *command, full_only=False, run_only=False, covers=(), runs=
 
 
 def full(name: str, *command, **environment: str) -> Step:
-    """A check of .ci/full alone, which skips nothing."""
     return check(name, *command, full_only=True, **environment)
 
 
 def alone(name: str, *command, **environment: str) -> Step:
-    """A measurement of .ci/full."""
     return Step(name=name, command=command, stage=Stage.ALONE, full_only=True, environment=environment)
 
 

@@ -29,8 +29,6 @@ class Load:
 
 @dataclass
 class Measured:
-    """What a client reported (ms) and what it cost."""
-
     cpu_s: float
     rss_mb: float
     wall_s: float

@@ -9,7 +9,6 @@ REAL = "kineto/tracelens/b200/eager_trace.json.gz"
 
 
 def maker(corpus: Path) -> Path:
-    """The program that makes them, beside the corpus."""
     return corpus.parent / "tools/make-big-trace"
 
 

@@ -114,7 +114,6 @@ def planted(project: Project, rule: str, words: str, overrides=(), without=(), *
 
 
 def followed(project: Project, rule: str, phase: str, before: list, after: list, threads=1):
-    """Runs, does what the advice says, and compares."""
     run = project.run(*before)
     found = [item for item in project.advice(run) if (item["rule"], item["phase"]) == (rule, phase)]
     if not found:

@@ -244,7 +244,6 @@ class Checker:
 
 
 def faults():
-    """Each fault alone, then all in one run."""
     slow = {"hang", "stall", "drip"}
     for fault in KINDS:
         requests = 16 if fault in slow else 40

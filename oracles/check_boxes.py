@@ -111,7 +111,6 @@ def cases() -> list[tuple[str, int, dict, list[tuple]]]:
 
 
 def make(binary: Path, folder: Path) -> Path:
-    """The folder of a report with all cases."""
     must(binary, "init", folder / "p", "--quiet")
     pictures = folder / "p/datasets/pictures"
     pictures.mkdir()

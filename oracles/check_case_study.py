@@ -79,7 +79,6 @@ def matches(document, path: str) -> list:
 
 
 def is_meant(item: dict, conditions: str) -> bool:
-    """Whether an item meets every condition."""
     for condition in conditions.split(","):
         key, sign, word = re.match(r"([a-z_]+)([=~])(.*)", condition).groups()
         value = "null" if item[key] is None else str(item[key])
@@ -187,7 +186,6 @@ def outputs(text: str, binary: Path, corpus: Path, page: Path) -> list[str]:
 
 def test_parity_142_the_numbers_of_the_page_hold(text: str, binary: Path, corpus: Path,
                                                  page: Path = PAGE) -> tuple[int, list[str]]:
-    """Every quoted number is what its command gives."""
     count, broken = 0, []
     for table in checked(text):
         if table.block is None or table.block.language != "sh":

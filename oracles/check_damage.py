@@ -26,7 +26,6 @@ TIMEOUT_S = 300
 
 
 def judge(case: Case, outcome) -> str | None:
-    """What is wrong with this outcome, if anything."""
     said = outcome.stderr.strip().replace("\n", " | ")[-300:]
     if "panicked" in outcome.stderr or outcome.code not in (0, UNREADABLE):
         return f"exit code {outcome.code}: {said}"

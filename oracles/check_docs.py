@@ -138,7 +138,6 @@ class Project:
         return run(self.binary, "run", "--dry-run", *overrides, cwd=self.folder).code == 0
 
     def problem(self, override: str) -> str | None:
-        """Why an override or a key names nothing."""
         name, _, value = override.lstrip("+~").partition("=")
         if name in self.groups:
             options = [] if re.match(r"^[A-Z…<]", value) else [word for word in value.split(",") if word]
@@ -296,7 +295,6 @@ def test_parity_140_troubleshooting_quotes_real_messages(binary: Path) -> list[s
 
 
 def provoked(folder: Path) -> list[tuple[list[str], str]]:
-    """Commands that fail, each with what it must say."""
     (folder / "empty.json").write_text("")
     (folder / "page.html").write_text("<html>not found</html>")
     (folder / "report.nsys-rep").write_bytes(b"NVIDIA Tegra Profiler Report " + bytes(64))

@@ -9,7 +9,7 @@ document. Real runs are validated by check_run.py. Needs jsonschema.
 
 from pathlib import Path
 
-from documents import coverage, models, projects, stores, traces
+from documents import commands, coverage
 from documents.asking import Asking
 from documents.validate import Documents
 from oracle import main, needs, option
@@ -19,10 +19,10 @@ def check_all(judge, args, folder: Path) -> None:
     documents = Documents(args.rooflens)
     asking = Asking(args.rooflens, folder, documents)
     parts = {
-        "traces": lambda: traces.check(asking, args.corpus, args.every, args.blocks),
-        "models": lambda: models.check(asking, args.corpus, args.every),
-        "projects": lambda: projects.check(asking),
-        "stores": lambda: stores.check(asking),
+        "traces": lambda: commands.traces(asking, args.corpus, args.every, args.blocks),
+        "models": lambda: commands.models(asking, args.corpus, args.every),
+        "projects": lambda: commands.projects(asking),
+        "stores": lambda: commands.stores(asking),
     }
     for name, ask in parts.items():
         before, wrong = documents.seen.total(), len(documents.wrong)

@@ -9,15 +9,11 @@ import collections
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from oracle import main, must, needs, option, run, said
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
-import engines  # noqa: E402
-import small_store  # noqa: E402
-import store_files  # noqa: E402
+from fleet import engines, small_store, store_files
 
 # For the store that is made here: every query, with values that find something.
 ASKED = [
@@ -39,8 +35,6 @@ HOSTILE = ["'; DROP TABLE runs; --", "\\", "\\' OR 1=1 --", "${env:HOME}${spark.
 
 
 class Check:
-    """Collects what differs."""
-
     def __init__(self):
         self.compared, self.wrong = 0, []
 
@@ -51,8 +45,6 @@ class Check:
 
 
 class Renderer:
-    """The examples of the crate rooflens-queries."""
-
     def __init__(self, folder: Path):
         self.folder = folder
 

@@ -19,7 +19,6 @@ PARTS = ("kernel", "memory_copy", "hip_api", "hsa_api", "rccl_api", "marker_api"
 
 
 def kernel_sums(report: dict) -> dict:
-    """Calls, total, shortest and longest by name."""
     return {row["name"]: (row["count"], row["total_ns"], row["max_ns"]) for row in report.get("kernels") or []}
 
 
@@ -193,8 +192,6 @@ def compare(found, truth):
 
 
 def traced(truth: dict):
-    """A trace of kernels, rows and a span."""
-
     def check(report: dict):
         found = {"kernels": kernel_sums(report), "rows": report["trace"]["rows"], "span_ns": report["trace"]["span_ns"]}
         # Phases are also derived; those of the file are at least there.

@@ -96,7 +96,6 @@ def in_ns(temporal, overlap, kinds) -> dict:
 
 
 def ask_rooflens(binary, path, traces) -> dict[int, dict | None]:
-    """Rooflens' numbers by rank."""
     outcome = analyze(binary, path)
     if outcome.code != 0:
         raise RuntimeError(outcome.failure())

@@ -107,7 +107,6 @@ def number_of(content: bytes) -> int:
 
 
 def replaced(message: bytes, contents: dict[int, bytes]) -> bytes:
-    """A message with other contents of some fields."""
     return b"".join(encoded(number, kind, contents.get(number, content)) for number, kind, content in fields(message))
 
 

@@ -81,7 +81,6 @@ def described(hello, tools, files, binary):
 
 
 async def called(session, tool, given) -> tuple[bool, str]:
-    """Whether it failed, and the text."""
     try:
         async with asyncio.timeout(ANSWER_S):
             answer = await session.call_tool(tool, given)
@@ -144,7 +143,6 @@ async def attacked(judge: Judge, session, files: Files, every: int) -> None:
 
 
 def harm(attack: Attack, failed: bool, text: str):
-    """What an answer does that it should not."""
     if attack.refused and not failed:
         yield f"answered with {text[:100]!r}"
     if len(text) > MOST:

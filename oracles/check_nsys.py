@@ -68,7 +68,6 @@ def rows_of(text: str) -> list[dict]:
 
 
 def top(rooflens: Path, file: Path, *more: str) -> list[dict]:
-    """The rows of Rooflens."""
     return must(rooflens, "--quiet", "kernels", "top", file, "--k", "1000000", "--format", "json", *more).report()["kernels"]
 
 
@@ -88,7 +87,6 @@ def summary(args, file: Path, scratch: Path) -> str:
 
 
 def keyed(rows: list[dict], key) -> dict:
-    """Rows by what makes them one."""
     found = {key(row): row for row in rows}
     assert len(found) == len(rows), "a row stands twice"
     return found

@@ -195,7 +195,6 @@ def apply(block: doc_pages.Block, files: dict) -> str | None:
 
 
 def check_tutorial(wheel: Path, corpus: Path, work: Path, tally: Tally) -> list[str]:
-    """Runs the tutorial in a new virtual environment."""
     folder, home, environment = work / "tutorial", work / "tutorial-home", work / "venv"
     folder.mkdir()
     config = (corpus / "configs/Qwen--Qwen3-0.6B.json").read_text()
@@ -222,7 +221,6 @@ def lend_data_frames(environment: Path) -> bool:
 
 
 def scripts(node) -> list[str]:
-    """The commands of a workflow of GitHub or GitLab."""
     if isinstance(node, list):
         return [text for item in node for text in scripts(item)]
     if not isinstance(node, dict):

@@ -44,7 +44,6 @@ def pixels(png: bytes):
 
 
 def marks(scene) -> int:
-    """Marks of a Vega scene graph that stand for data."""
     if isinstance(scene, list):
         return sum(marks(one) for one in scene)
     if not isinstance(scene, dict):
@@ -55,8 +54,6 @@ def marks(scene) -> int:
 
 
 class Charts:
-    """Draws charts of several inputs."""
-
     def __init__(self, args, folder: Path, browser: Browser):
         self.args, self.folder, self.browser, self.drawn = args, folder, browser, 0
 

@@ -15,7 +15,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -23,8 +22,7 @@ from pathlib import Path
 from oracle import main, must, needs, option, said
 from store.reader import sealed
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
-import engines  # noqa: E402
+from fleet import engines
 
 RUNS, ROWS_PER_RUN, DAYS, ROUNDS, GIGABYTES = 1000, 50_000, 30, 5, 10
 SCANS = {
@@ -53,7 +51,6 @@ class Fleet:
         self.truth = json.loads(truth.read_text())
 
     def compacted(self, options):
-        """The same store with few files per day."""
         other = object.__new__(Fleet)
         other.truth, other.store = self.truth, self.store.with_suffix(".compacted")
         if not (other.store / "done").exists():
@@ -78,13 +75,11 @@ class Bench:
             self.wrong.append(words)
 
     def ours(self, store, words):
-        """Seconds of the whole command, and its answer."""
         begun = time.monotonic()
         done = must(self.options.rooflens, "query", *words, "--store", store, "--format", "json", env=self.environment)
         return time.monotonic() - begun, done.report()
 
     def one(self, store, sql):
-        """The only cell of an answer."""
         return self.ours(store, [sql])[1]["rows"][0][0]
 
     def bare(self, store, sql):

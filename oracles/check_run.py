@@ -59,7 +59,6 @@ def as_a_user(**more: str) -> dict[str, str]:
 
 
 def run(binary: Path, folder: Path, *overrides: str) -> tuple[Path, list[str]]:
-    """Runs in the project as a user would."""
     before = set(folder.glob("runs/*/*/*"))
     done = start(binary, "run", *overrides, cwd=folder, env=as_a_user())
     made = set(folder.glob("runs/*/*/*")) - before

@@ -27,7 +27,6 @@ class Bench:
         self.binary, self.folder = binary, folder
 
     def __call__(self, *args: str, env: dict | None = None) -> dict:
-        """Runs a load test and gives its document."""
         environment = {**os.environ, **(env or {}), "ROOFLENS_PROGRESS": "never"}
         done = run(self.binary, "bench", *args, "--format", "json", env=environment)
         # A busy machine can delay the client. The run then says so and is invalid, but its counts are still exact.

@@ -10,14 +10,12 @@ Connect server killed, and no server at all: a clean error within ten seconds. A
 import json
 import os
 import random
-import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
-import engines  # noqa: E402
-import spark_store  # noqa: E402
-from oracle import main, must, needs, option, run  # noqa: E402
+from fleet import engines
+import spark_store
+from oracle import main, must, needs, option, run
 from spark_answer import Question, difference, expected, tables_of
 from spark_cluster import Cluster
 

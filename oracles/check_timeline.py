@@ -46,8 +46,6 @@ FILTER = """(() => {
 
 
 class Page:
-    """A page that is open in the browser."""
-
     def __init__(self, browser: Browser, path: Path, width: int = 1400):
         self.browser, self.clicks = browser, 0
         begin = time.monotonic()

@@ -24,8 +24,6 @@ COLOR = re.compile(rb"\x1b\[[0-9;]*3[0-9](;[0-9;]*)?m")
 
 
 class Screen:
-    """The program on a terminal of its own."""
-
     def __init__(self, binary: Path, *words: str, size: tuple[int, int] = (24, 80), **environment: str) -> None:
         self.master, self.slave = pty.openpty()
         self.resize(*size)
@@ -71,7 +69,6 @@ class Screen:
             assert self.read(until), f"{texts} not drawn:\n{drawn(self.seen)}"
 
     def end(self, code: int = 0) -> None:
-        """It ended, and the terminal is as it was."""
         until = time.monotonic() + PATIENCE_S
         while self.process.poll() is None and time.monotonic() < until:
             self.read(min(until, time.monotonic() + 0.1))
@@ -167,7 +164,6 @@ def check_all(judge, args, folder: Path) -> None:
 
 
 def failures(check, binary: Path, run_folder: Path):
-    """Runs a check, which asserts."""
     check(binary, run_folder)
     yield from ()
 

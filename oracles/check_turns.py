@@ -73,7 +73,6 @@ def against(binary: Path, a: Server, b: Server) -> tuple[bool, dict]:
 
 
 def slower(kind: str, binary: Path, servers: list[Server]) -> tuple[int, dict]:
-    """How often B is called slower, and the last TPOT."""
     count = 0
     for number in range(PAIRS):
         failed, tpot = against(binary, *servers)

@@ -110,7 +110,6 @@ class CleanPlace:
         return self.run("python", "-m", "pip", "--disable-pip-version-check", *words)
 
     def files(self) -> set[str]:
-        """All files but what pip compiles of itself."""
         found = (path.relative_to(self.folder) for path in self.folder.rglob("*") if not path.is_dir())
         return {str(path) for path in found if not {"pip", "setuptools", "pkg_resources", "_distutils_hack"} & set(path.parts)}
 

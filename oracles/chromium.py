@@ -127,7 +127,6 @@ class Browser:
         return json.loads(self.evaluate(expression))
 
     def emulate(self, **media) -> None:
-        """Features of media, or print."""
         features = [{"name": name.replace("_", "-"), "value": value} for name, value in media.items() if name != "media"]
         self.call("Emulation.setEmulatedMedia", media=media.get("media", ""), features=features)
 
@@ -159,7 +158,6 @@ def complaints(event):
 
 @contextlib.contextmanager
 def chromium(folder: Path):
-    """A browser with its profile in a folder."""
     browser = Browser(folder / "profile")
     try:
         yield browser

@@ -113,35 +113,30 @@ def numbered(text: str, key: str, value: str) -> str:
 
 
 def not_traces() -> Iterator[Case]:
-    yield Case("empty file", b"", REFUSED)
-    yield Case("one newline", b"\n", REFUSED)
-    yield Case("plain text", b"this is no trace\n" * 100, REFUSED)
-    yield Case("HTML", b"<!doctype html><html><body>404</body></html>", REFUSED)
-    yield Case("zero bytes", bytes(100_000), REFUSED)
-    yield Case("random bytes", random.Random(7).randbytes(300_000), REFUSED)
-    yield Case("another JSON object", b'{"hello": [1, 2, 3]}', REFUSED)
-    yield Case("a JSON string", b'"traceEvents"', REFUSED)
-    yield Case("a JSON number", b"17", REFUSED)
-    yield Case("null", b"null", REFUSED)
-    yield Case("traceEvents is a number", b'{"traceEvents": 3}', REFUSED)
-    yield Case("traceEvents is null", b'{"traceEvents": null}', REFUSED)
-    yield Case("traceEvents is an object", b'{"traceEvents": {"a": 1}}', REFUSED)
+    for label, data in {
+        "empty file": b"",
+        "one newline": b"\n",
+        "plain text": b"this is no trace\n" * 100,
+        "HTML": b"<!doctype html><html><body>404</body></html>",
+        "zero bytes": bytes(100_000),
+        "random bytes": random.Random(7).randbytes(300_000),
+        "a ZIP archive": b"PK\x03\x04" + random.Random(8).randbytes(5_000),
+    }.items():
+        yield Case(label, data, REFUSED)
+    for text in ('{"hello": [1, 2, 3]}', '"traceEvents"', "17", "null", '{"traceEvents": 3}', '{"traceEvents": null}',
+                 '{"traceEvents": {"a": 1}}', "[1, 2, [3, 4], null]"):  # fmt: skip
+        yield Case(text, text.encode(), REFUSED)
     yield Case("no events", b'{"traceEvents": []}', ANY)
-    yield Case("a ZIP archive", b"PK\x03\x04" + random.Random(8).randbytes(5_000), REFUSED)
 
 
 def nesting(depth: int = 1_000_000) -> Iterator[Case]:
     deep = "[" * depth
     closed = deep + "]" * depth
-    objects = '{"a":' * depth
-    yield Case("arrays a million deep", deep.encode(), REFUSED)
-    yield Case("objects a million deep", objects.encode(), REFUSED)
-    yield Case("arrays a million deep, closed", closed.encode(), REFUSED)
-    inside = kernel()[:-1] + ', "deep": ' + closed + "}"
-    yield Case("an event with a deep value", trace(kernel(), inside, kernel()), ANY)
+    for label, text in (("arrays", deep), ("objects", '{"a":' * depth), ("closed arrays", closed)):
+        yield Case(f"{label} a million deep", text.encode(), REFUSED)
+    yield Case("an event with a deep value", trace(kernel(), kernel()[:-1] + f', "deep": {closed}}}', kernel()), ANY)
     yield Case("an event with an open deep value", trace(kernel())[:-2] + b', {"a":' + deep.encode(), LOSS)
-    metadata = ('{"metadata":' + closed + ',"traceEvents":[' + kernel() + "]}").encode()
-    yield Case("a deep value before the events", metadata, ANY)
+    yield Case("a deep value before the events", f'{{"metadata":{closed},"traceEvents":[{kernel()}]}}'.encode(), ANY)
 
 
 NOT_TIMES = ["1e400", "-1e400", "9" * 400, "-" + "9" * 400, "1e308", "18446744073709551616", "NaN",
@@ -176,7 +171,6 @@ def odd_texts() -> Iterator[Case]:
     yield Case("no comma", trace(plain + plain))
     yield Case("array of events", ("[" + plain + "," + plain + "]").encode(), READ, 2)
     yield Case("array of events, never closed", ("[" + plain + ",\n" + plain + ",\n").encode(), ANY, 2)
-    yield Case("array of something else", b"[1, 2, [3, 4], null]", REFUSED)
     yield Case("events of other types", trace(plain, "1", "null", '"x"', "[]", "{}", plain))
     yield Case("5 MB name", trace(plain, kernel(name="x" * 5_000_000)), READ, 2)
     yield Case("5 MB argument", trace(plain, kernel(args={"device": 0, "note": "y" * 5_000_000})), READ, 2)

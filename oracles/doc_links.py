@@ -20,7 +20,6 @@ ID = re.compile(r'<[a-z]+ [^>]*\bid="([^"]+)"')
 
 
 def pages() -> list[Path]:
-    """Every page that is checked."""
     return [REPOSITORY / file for file in repository_files() if file.suffix == ".md" or file.name == "llms.txt"]
 
 
@@ -54,7 +53,6 @@ def slug(heading: str) -> str:
 
 
 def link_problem(page: Path, target: str) -> str | None:
-    """Why a link of a page leads nowhere."""
     if ours := OURS.match(target):
         kind, path, anchor = ours.groups()
         file = REPOSITORY / path

@@ -12,8 +12,6 @@ SHELL = ("sh", "bash", "console")
 
 @dataclass
 class Block:
-    """A fenced block of code."""
-
     language: str
     line: int
     lines: list[str] = field(default_factory=list)
@@ -29,8 +27,6 @@ class Block:
 
 @dataclass
 class Table:
-    """A table, with the last block of code above it."""
-
     line: int
     header: list[str]
     rows: list[tuple[int, list[str]]]
@@ -83,7 +79,6 @@ def cells(line: str) -> list[str]:
 
 
 def spans(line: str) -> list[str]:
-    """What stands between single backticks."""
     return re.findall(r"`([^`]+)`", line)
 
 
@@ -145,7 +140,6 @@ def rooflens_words(line: str) -> list[list[str]]:
 
 
 def cut(words: list[str]) -> list[str]:
-    """Without what follows a redirection."""
     for at, word in enumerate(words):
         if word in (">", ">>", "<", "2>") or re.match(r"^\d?>", word):
             return words[:at]

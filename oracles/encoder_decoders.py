@@ -18,7 +18,6 @@ DECODES = [(1, 53, 64), (2, 20, 97), (3, 111, 7)]
 
 
 def finished(model, config: dict):
-    """The model as it is with a checkpoint's weights."""
     if config["model_type"] in OWN_HEAD and config.get("tie_word_embeddings") is False:
         model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.lm_head.weight))
     return model

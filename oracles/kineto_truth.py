@@ -43,8 +43,6 @@ COMMUNICATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """One thing a device did."""
-
     device: int
     stream: int
     kind: str
@@ -178,7 +176,6 @@ def length(merged) -> int:
 
 
 def intersection(left, right) -> int:
-    """The length common to two merged lists."""
     total = at = 0
     for start, end in left:
         while at < len(right) and right[at][1] <= start:

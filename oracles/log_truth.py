@@ -15,7 +15,6 @@ LETTERS = {"H": "16F", "S": "32F", "D": "64F"}
 
 
 def product(sizes, types) -> tuple:
-    """Sizes, operations and bytes of one call."""
     m, n, k, batch = sizes
     elements = (m * k, k * n, m * n)
     bits = [BITS.get(kind.removeprefix("R_")) for kind in types]
@@ -72,7 +71,6 @@ def bench_calls(text: str) -> list[tuple]:
 
 
 def gemms(path: Path) -> dict:
-    """Calls, operations, and how often each shape."""
     text = path.read_text()
     calls = lt_calls(text) + cublas_calls(text) + bench_calls(text)
     return {"calls": len(calls), "flops": sum(call[4] for call in calls), "shapes": collections.Counter(calls)}
@@ -92,7 +90,6 @@ def nearest(values: list[int], percent: int) -> int:
 
 
 def engine(files: list[Path]) -> dict:
-    """What the exports of one engine come to."""
     truth = {}
     layers, kinds, runs = [], {}, 1
     for path in files:
@@ -174,25 +171,28 @@ NCCL_BYTES = [1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1]
 PARTS = ("AllGather", "ReduceScatter")
 
 
+def records(text: str):
+    """JSON values one after the other, up to the first that is cut."""
+    decoder, at = json.JSONDecoder(), 0
+    while text[at:].strip():
+        at += len(text[at:]) - len(text[at:].lstrip())
+        try:
+            record, at = decoder.raw_decode(text, at)
+        except ValueError:
+            return
+        yield record
+
+
 def collectives(path: Path) -> dict:
     """Calls and time by collective, ranks and size."""
     sizes = collections.defaultdict(lambda: [0, 0])
     text = path.read_text()
-    if path.suffix == ".jsonl":
-        decoder, at = json.JSONDecoder(), 0
-        while True:
-            at = re.compile(r"\s*").match(text, at).end()
-            try:
-                record, at = decoder.raw_decode(text, at)
-            except ValueError:
-                break
-            perf = record.get("coll_perf")
-            if perf:
-                ranks = record["header"]["n_ranks"]
-                size = perf["coll_msg_size_bytes"] * (ranks if perf["coll"] in PARTS else 1)
-                row = sizes[perf["coll"].lower(), ranks, size]
-                row[0] += 1
-                row[1] += perf["coll_exec_time_us"] * 1000
+    for record in records(text) if path.suffix == ".jsonl" else []:
+        if perf := record.get("coll_perf"):
+            ranks = record["header"]["n_ranks"]
+            row = sizes[perf["coll"].lower(), ranks, perf["coll_msg_size_bytes"] * (ranks if perf["coll"] in PARTS else 1)]
+            row[0] += 1
+            row[1] += perf["coll_exec_time_us"] * 1000
     pattern = r"NCCL INFO (\w+): opCount \w+ .*?count (\d+) datatype (\d+) .*?\[nranks=(\d+)\]"
     for name, count, kind, ranks in re.findall(pattern, text):
         kind, ranks = int(kind), int(ranks)
@@ -283,6 +283,7 @@ def pages_of(path: Path) -> tuple[list[dict], list[float]]:
     return pages, times
 
 
+SERVED = ("requests", "failures", "batch", "request_ns", "queue_ns", "compute_infer_ns", "compute_output_ns", "requests_per_s")
 # What engines call finished requests, and the histograms of time in the queue and of the whole request.
 ENGINES = {
     "vllm:": ("vllm:request_success_total", "vllm:request_queue_time_seconds", "vllm:e2e_request_latency_seconds"),
@@ -298,7 +299,7 @@ def served_by_engine(pages: list[dict], times: list[float], names: tuple[str, st
         last, first = (sum(value for key, value in page.items() if key.split("{")[0] == series) for page in (pages[-1], pages[0]))
         return last - first if len(pages) > 1 else last
 
-    found = dict.fromkeys(("requests", "failures", "batch", "request_ns", "queue_ns", "compute_infer_ns", "compute_output_ns", "requests_per_s"))
+    found = dict.fromkeys(SERVED)
     if names:
         requests, queue, whole = names
         found["requests"] = over(requests)
@@ -346,10 +347,9 @@ def served(path: Path) -> dict:
 
 def found_served(report: dict) -> dict:
     found = report["server_metrics"]
-    keys = ("requests", "failures", "batch", "request_ns", "queue_ns", "compute_infer_ns", "compute_output_ns", "requests_per_s")
     last = found["devices"][0]["values"] if found["devices"] else {}
     return {
         "snapshots": found["snapshots"],
-        "models": {model["model"]: {key: model[key] for key in keys} for model in found["models"]},
+        "models": {model["model"]: {key: model[key] for key in SERVED} for model in found["models"]},
         "values": {name: last[name]["last"] for name in ("memory_used_bytes", "power_w") if name in last},
     }

@@ -25,7 +25,6 @@ def attacks(files: Files) -> list[Attack]:
 
 
 def reading(path: str, refused: bool = True) -> list[Attack]:
-    """A path for each tool that reads traces."""
     found = [Attack(tool, {"paths": [path], **more}, refused) for tool, more in READERS.items()]
     return [*found, Attack("compare", {"base": path, "others": ["decode.json"]}, refused),
             Attack("compare", {"base": "decode.json", "others": [path]}, refused)]

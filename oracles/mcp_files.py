@@ -58,7 +58,6 @@ class Files:
             link(table, self.outside / "run/tables" / table.name)
 
     def _special(self) -> None:
-        """What a read never comes to the end of."""
         os.mkfifo(self.root / "pipe.json")
         (self.root / "pipes").mkdir()
         os.mkfifo(self.root / "pipes/rank-0.json")

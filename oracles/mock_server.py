@@ -53,5 +53,4 @@ def first_token_times(log):
 
 
 def token_gaps(log):
-    """Nanoseconds between the writes of each stream."""
     return [b - a for r in log["requests"] for a, b in zip(r["writes_ns"], r["writes_ns"][1:])]

@@ -94,7 +94,6 @@ def report_tables(answer, csv_of):
 
 
 def is_same(cell: str, value) -> bool:
-    """A cell of CSV and a value of Arrow."""
     if value is None or isinstance(value, str):
         return cell == (value or "")
     return float(cell) == value if cell else False

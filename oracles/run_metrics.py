@@ -10,7 +10,6 @@ PLAIN_NULLS = {"std", "exit_code", "signal", "seed", "device", "other_share", "p
 
 
 def problems(folder: Path) -> list[str]:
-    """What is wrong with the numbers of a run."""
     document = json.loads((folder / "report/metrics.json").read_text())
     return unexplained(document, "") + sums(document)
 

@@ -71,7 +71,6 @@ class Site:
         return Answer(answer.status, text, seconds)
 
     def runs(self) -> list[tuple[str, str]]:
-        """Address and name of the runs of the list."""
         return re.findall(r'class="name"><a href="([^"]+)">(.*?)</a>', self.ask("/").body)
 
     def memory(self) -> int:
@@ -79,7 +78,6 @@ class Site:
         return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
 
     def children(self) -> list[int]:
-        """Processes that it has started and that live."""
         with contextlib.suppress(OSError):
             threads = Path(f"/proc/{self.process.pid}/task").iterdir()
             text = " ".join((thread / "children").read_text() for thread in threads)
@@ -102,8 +100,6 @@ class Site:
 
 @dataclass
 class Times:
-    """Seconds of requests, from many readers."""
-
     seconds: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
@@ -290,7 +286,6 @@ PLANTED = "document.querySelectorAll('img[src=x]').length + (window.planted ? 1 
 
 
 def looked_at(browser, site: Site, path: str, axe: Path | None = None):
-    """What is wrong with a page, in every look."""
     for width, height, scheme in LOOKS:
         seen = browser.open(site.address + path, width, height, scheme)
         place = f"{path} {width} {scheme}"

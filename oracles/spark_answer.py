@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -13,8 +12,7 @@ import duckdb
 import pyarrow
 import pyarrow.parquet
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
-import engines  # noqa: E402
+from fleet import engines
 
 ARROW_TYPES = {"string": "utf8", "large_string": "utf8", "double": "float64", "float": "float32"}
 PLACE = re.compile(r"tenant=([^/]+)/(?:rollups|events)/([^/]+)/day=([^/]+)/[^/]+\.parquet$")
@@ -60,8 +58,6 @@ def columns_of(file: Path) -> list:
 
 
 class Question:
-    """The process of one query."""
-
     def __init__(self, engine: Path, url: str, store: Path, tables: dict, sql: str):
         request = {"sql": sql, "store": str(store), "engine": url, "tables": tables, "explain": False}
         self.begun = time.monotonic()
@@ -102,7 +98,6 @@ def last_event(err: bytes) -> dict:
 
 
 def expected(tables: dict, sql: str) -> tuple[list[str], list[tuple]]:
-    """DuckDB's answer over the same files."""
     connection = duckdb.connect(config={"autoinstall_known_extensions": False, "threads": 2})
     for name, table in tables.items():
         if table["files"] and re.search(rf"\b{name}\b", sql, re.IGNORECASE):

@@ -22,7 +22,6 @@ class Cluster:
             subprocess.run(command, check=True, env=environment, stdout=log, stderr=log, timeout=600)
 
     def stop(self):
-        """Ends everything that runs."""
         executors = [child for name in self.workers() for child in children(self.process(name))]
         subprocess.run([self.tool, "stop", self.folder], check=True, timeout=60)
         for process in executors:
@@ -73,7 +72,6 @@ class Cluster:
         (self.folder / f"{name}.pid").write_text(str(started.pid))
 
     def wait_for_executors(self, count: int, seconds: float = 60) -> bool:
-        """Whether so many executors run within some time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if sum(len(children(self.process(name))) for name in self.workers()) >= count:

@@ -1,11 +1,8 @@
 """What check_fleet.py itself rests on: differences are noticed."""
 
-import sys
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
-import engines  # noqa: E402
+from fleet import engines
 
 
 class Differences(unittest.TestCase):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from documents import coverage
 from documents.asking import commands_with_json
-from documents.closed import closed
-from documents.validate import Documents, tag_of
+from documents.validate import Documents, closed, tag_of
 from jsonschema import Draft202012Validator
 
 TEXT = {"type": "string"}

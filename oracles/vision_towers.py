@@ -65,7 +65,6 @@ def lfm2_image(model, vision):
 
 
 def mllama_image(model, vision):
-    """Always max_num_tiles tiles, empty ones included."""
     tiles, size = vision.max_num_tiles, vision.image_size
     pixels = torch.zeros(1, 1, tiles, 3, size, size)
 

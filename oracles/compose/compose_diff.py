@@ -276,8 +276,6 @@ class Tree:
 
 
 class Capture:
-    """Stands in for Hydra's log and keeps its lines."""
-
     def __init__(self):
         self.lines = []
 
@@ -392,7 +390,6 @@ def multirun(tree, loader, caught):
 
 
 def difference(theirs, ours):
-    """The first field in which the two differ."""
     if ("err" in theirs) != ("err" in ours):
         return "err"
     if "err" in theirs:

@@ -46,7 +46,6 @@ CASES = [
 
 
 def left(folder):
-    """The files of a folder and what they hold."""
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix != ".log" and ".rooflens" not in path.parts:

@@ -76,7 +76,6 @@ class Maker:
         return self.pick((6, lambda: self.primitive(depth)), (1.5, lambda: self.list_(depth)), (1.5, lambda: self.mapping(depth)))
 
     def damaged(self, text):
-        """A text with one to three mistakes in it."""
         rng = self.r
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
             at, action = rng.randint(0, len(text)), rng.random()
@@ -195,7 +194,6 @@ class Overrides(Maker):
 
 
 def plain(value):
-    """The value without quotes, as a config holds it."""
     if isinstance(value, QuotedString):
         return value.text
     if isinstance(value, Sweep):

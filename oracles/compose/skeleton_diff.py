@@ -28,7 +28,6 @@ CONF = SKELETON / "conf"
 
 
 def options():
-    """The options of each group."""
     found = {}
     for path in sorted(CONF.rglob("*.yaml")):
         group = str(path.parent.relative_to(CONF))

@@ -27,7 +27,6 @@ from typed import typed
 
 LOADER = get_yaml_loader()
 
-# --- documents -------------------------------------------------------------------------------------
 WORDS = """
 0 1 -1 +5 017 08 0o17 0x1F 0xG 0b11 0b2 1_000 1__0 _1 1_ 0_ 1:30 190:20:30 1:60 1:5:07 -1:30 1:30.5
 1e3 1E3 1e-3 1e+3 1.5e3 1.5e+3 .5 +.5 -.5 5. 1.e3 1._5 1_.5 .5_ .inf -.inf +.Inf .INF .nan .NaN inf nan 1e5_0 1e400 1e-400
@@ -140,9 +139,7 @@ def random_text(rng):
     return kind, text
 
 
-# --- data ------------------------------------------------------------------------------------------
-def random_data(rng, depth=None):
-    depth = rng.randint(1, 5) if depth is None else depth
+def random_data(rng, depth):
     size = rng.choice([0, 1, 1, 2, 3])
     if rng.random() < 0.4:
         return [random_value(rng, depth - 1) for _ in range(size)]
@@ -150,58 +147,38 @@ def random_data(rng, depth=None):
 
 
 def random_key(rng):
-    pick = rng.random()
-    if pick < 0.6:
-        return random_string(rng)
-    if pick < 0.7:
-        return rng.choice("abcdef") * rng.choice([1, 3, 121, 122, 123, 124, 130])
-    if pick < 0.8:
-        return rng.choice([0, 1, -5, 10**30, 2.5, 1e20, True, False, math.inf, 1.0])
-    return rng.choice("abcdefgh")
+    keys = [0, 1, -5, 10**30, 2.5, 1e20, True, False, math.inf, 1.0]
+    long = rng.choice("abcdef") * rng.choice([1, 3, 121, 122, 123, 124, 130])
+    return rng.choices([random_string(rng), long, rng.choice(keys), rng.choice("abcdefgh")], [6, 1, 1, 2])[0]
 
 
 def random_value(rng, depth):
     if depth > 0 and rng.random() < 0.5:
         return random_data(rng, depth)
-    pick = rng.random()
-    if pick < 0.6:
-        return random_string(rng)
-    if pick < 0.7:
-        return random_float(rng)
-    if pick < 0.8:
-        return rng.choice([0, 1, -1, rng.randint(-10**6, 10**6), 2**63 - 1, 2**63, -2**63, -2**63 - 1, 10**40])
-    return rng.choice([None, True, False])
+    whole = [0, 1, -1, rng.randint(-10**6, 10**6), 2**63 - 1, 2**63, -2**63, -2**63 - 1, 10**40]
+    value = rng.choice([*FLOATS, struct.unpack("d", rng.randbytes(8))[0]])
+    return rng.choices([random_string(rng), math.nan if math.isnan(value) else value, rng.choice(whole), rng.choice([None, True, False])],
+                       [6, 1, 1, 2])[0]
 
 
-def random_float(rng):
-    if rng.random() < 0.4:
-        return rng.choice([0.0, -0.0, 1.0, 1e15, 1e16, 1e17, 1e-4, 1e-5, 1.5e-7, 1e22, 5e-324, 1.7976931348623157e308, math.inf, -math.inf, 0.1 + 0.2])
-    value = struct.unpack("d", rng.randbytes(8))[0]
-    return math.nan if math.isnan(value) else value
-
-
+FLOATS = [0.0, -0.0, 1.0, 1e15, 1e16, 1e17, 1e-4, 1e-5, 1.5e-7, 1e22, 5e-324, 1.7976931348623157e308, math.inf, -math.inf, 0.1 + 0.2]
 TEXTS = ["a", "word", "config", "${x.y}", "it's", '"q"', "#x", "a:", ":b", "-", "--", "x" * 30, "long-word-with-dashes", "é", "日本", "😀", "1", "yes", "'", ",", "path/to/file", "\\", "{", "[1]", "%", "x" * 90, "\u00a0"]
 PIECES = list("ab1 :#-?,[]{}'\"&*!|>%@`\\ye.0_+=~<") + [" ", " ", "  ", "\n", "\n", "\n\n", "\t", "\r", "\x00", "\x1b", "\x7f", "\xa0", "\ufeff", "\ufffe", "\U0010ffff", "😀", "é", "\u200b", "\u0301"]
+TIMES = ["", "T1:02:03", " 01:02:03.5", "t1:02:03Z", "  1:02:03 +1", " 1:02:03-01:30", "T1:2:03", "x"]
 
 
 def random_string(rng):
-    pick = rng.random()
-    if pick < 0.25:
-        return rng.choice(WORDS + QUOTED)
-    if pick < 0.5:
-        return rng.choice([" ", " ", "  ", "\n"]).join(rng.choice(TEXTS) for _ in range(rng.randint(1, 30)))
-    if pick < 0.6:
-        return " ".join(rng.choice(TEXTS[:3]) for _ in range(rng.randint(10, 40)))
-    if pick < 0.7:
-        return "".join(rng.choice("0123456789_.:eE+-xb Ttz") for _ in range(rng.randint(1, 12)))
-    if pick < 0.75:
-        return f"{rng.randint(0, 9999):04}-{rng.randint(0, 99):0{rng.randint(1, 2)}}-{rng.randint(0, 99):02}" + rng.choice(["", "T1:02:03", " 01:02:03.5", "t1:02:03Z", "  1:02:03 +1", " 1:02:03-01:30", "T1:2:03", "x"])
-    if pick < 0.8:
-        return rng.choice(["\t", "é", "\\", "\n"]) + " ".join("".join(rng.choice("abc\t\"é😀") for _ in range(rng.randint(1, 12))) for _ in range(rng.randint(1, 25)))
-    return "".join(rng.choice(PIECES) for _ in range(rng.randint(0, 20)))
+    def some(pieces, low, high, between=""):
+        return between.join(rng.choice(pieces) for _ in range(rng.randint(low, high)))
+
+    day = f"{rng.randint(0, 9999):04}-{rng.randint(0, 99):0{rng.randint(1, 2)}}-{rng.randint(0, 99):02}"
+    words = " ".join(some("abc\t\"é😀", 1, 12) for _ in range(rng.randint(1, 25)))
+    return rng.choices([
+        rng.choice(WORDS + QUOTED), some(TEXTS, 1, 30, rng.choice([" ", " ", "  ", "\n"])), some(TEXTS[:3], 10, 40, " "),
+        some("0123456789_.:eE+-xb Ttz", 1, 12), day + rng.choice(TIMES), rng.choice(["\t", "é", "\\", "\n"]) + words, some(PIECES, 0, 20),
+    ], [25, 25, 10, 10, 5, 5, 20])[0]  # fmt: skip
 
 
-# --- what OmegaConf says ---------------------------------------------------------------------------
 class Refused(Exception):
     """What OmegaConf would refuse after PyYAML has read it."""
 
@@ -335,7 +312,7 @@ def main():
     print("seed", arguments.seed)
     made = [random_text(rng) for _ in range(arguments.texts)]
     cases = [{"kind": kind, "text": text} for kind, text in made]
-    cases += [{"kind": "data", "value": random_data(rng)} for _ in range(arguments.data)]
+    cases += [{"kind": "data", "value": random_data(rng, rng.randint(1, 5))} for _ in range(arguments.data)]
     sent = [{"text": case["text"]} if "text" in case else {"data": typed(case["value"])} for case in cases]
     feed = "".join(json.dumps(one) + "\n" for one in sent)
     run = subprocess.run([arguments.binary], input=feed, capture_output=True, encoding="utf-8", check=True)

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from documents.validate import Documents
+from oracle import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-FIXTURES = REPOSITORY / "fixtures"
 # Commands whose documents check_run.py and check_serving.py validate.
 OF_OTHER_ORACLES = {"bench", "hardware measure"}
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_ALLOW_PROTOCOL": "file"}

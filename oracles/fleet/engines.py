@@ -5,8 +5,6 @@ import math
 
 
 class DuckDb:
-    """DuckDB over views."""
-
     dialect = "duckdb"
 
     def __init__(self, views):

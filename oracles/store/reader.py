@@ -24,8 +24,6 @@ ROLLUPS = ("runs", "kernel_rollup", "kernel_histogram", "phase_rollup")
 
 
 class Folder:
-    """A store in a directory."""
-
     def __init__(self, path: Path):
         self.address, self.path = str(path), Path(path)
 
@@ -66,8 +64,6 @@ class Bucket:
 
 @dataclass
 class Seen:
-    """What counts at one moment."""
-
     runs: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))  # id to (day, tenant)
     figures: dict[str, dict[str, tuple]] = field(default_factory=dict)  # id, table
     files: set[str] = field(default_factory=set)  # data and log

@@ -58,7 +58,6 @@ def variant(trace, draw, number) -> dict:
 
 
 def expected(folder: Path) -> Run:
-    """What the tables of a run directory say."""
     tables = folder / "tables"
     row = pq.read_table(tables / "runs.parquet").to_pylist()[0]
     figures = {"runs": (1,)}

@@ -86,7 +86,6 @@ class Network:
         threading.Thread(target=self.accept, args=(self.socket,), daemon=True).start()
 
     def repair(self):
-        """The network is back, at the same port."""
         self.cut_after = self.lost_answer = None
         self.close()
         self.listen(self.port)
@@ -149,7 +148,6 @@ class Network:
 
 
 def reset(connection):
-    """Ends a connection with RST."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
 

@@ -75,7 +75,6 @@ def ended(process, timeout_s=300) -> Outcome:
 
 
 def query_mistakes(rows, runs, wanted, maybe=()) -> list[str]:
-    """What is wrong with the answer to CONSISTENT."""
     wrong, found = [], set()
     for run, *figures in rows:
         found.add(run)

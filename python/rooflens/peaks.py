@@ -19,7 +19,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional
 
-from rooflens import processor
+from rooflens import devices
 
 #: Exit code: something is not installed, or not there.
 MISSING = 3
@@ -91,7 +91,7 @@ def about(torch: Any, device: Any) -> Dict[str, Any]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
     return {
         "kind": "cpu",
-        "name": processor.name(),
+        "name": devices.processor(),
         "arch": platform.machine(),
         "compute_units": os.cpu_count(),
         "memory_bytes": memory,

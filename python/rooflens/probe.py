@@ -35,8 +35,6 @@ __all__ = ["phase", "step", "flush"]
 
 
 class _Nothing:
-    """The mark when nobody looks."""
-
     def __enter__(self) -> None:
         return None
 
@@ -52,8 +50,6 @@ class _Phases(threading.local):
 
 
 class _Mark:
-    """A phase or a step for whoever looks."""
-
     def __init__(self, name: str, is_step: bool):
         self._name = name
         self._is_step = is_step

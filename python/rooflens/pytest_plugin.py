@@ -28,7 +28,6 @@ _UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_00
 
 
 def nanoseconds(time: Union[float, str]) -> float:
-    """A time as text with a unit, or in seconds."""
     if not isinstance(time, str):
         return time * 1e9
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ns|us|µs|ms|s)\s*", time)
@@ -61,7 +60,6 @@ def _launches(calls: Optional[Dict[str, Any]]) -> Optional[float]:
 
 
 def exceeded(limits: Dict[str, float], analysis: "Analysis") -> List[str]:
-    """A line for each limit that was exceeded."""
     found = spent(analysis)
     lines = []
     for name, limit in limits.items():

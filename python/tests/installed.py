@@ -25,7 +25,6 @@ PYTEST = ("pytest", "_pytest", "py.py", "pluggy", "iniconfig")
 
 
 def find() -> Optional[Path]:
-    """A folder with what the wheel has."""
     wheel = os.environ.get("ROOFLENS_WHEEL")
     if wheel is None:
         return None
@@ -65,7 +64,6 @@ def run(argv: List[str], folder: Path, *paths: Path) -> "subprocess.CompletedPro
 
 
 def facts(script: str, folder: Path, *paths: Path) -> Dict[str, Any]:
-    """What a script prints as JSON in its last line."""
     done = run(["-c", textwrap.dedent(script)], folder, *paths)
     if done.returncode:
         raise AssertionError(done.stderr[-3000:])

@@ -77,7 +77,6 @@ def decode(spec: Spec, kind: str, batch: inputs.Batch, seed: int = 0) -> Generat
 
 
 def generate(kind: str, batch: inputs.Batch, new_tokens: int, seed: int = 0, **options: Any) -> List[List[int]]:
-    """What transformers itself makes of the batch."""
     import torch
 
     which = loaded(kind)

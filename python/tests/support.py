@@ -70,7 +70,6 @@ VLLM_RUNTIME: Dict[str, Any] = {
 
 
 def config(changes: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
-    """The config with values at dotted keys changed."""
     made = copy.deepcopy(CONFIG)
     for key, value in (changes or {}).items():
         *parents, last = key.split(".")
@@ -111,21 +110,18 @@ def environment(**more: str) -> Dict[str, str]:
 
 
 def temporary_folder() -> Path:
-    """A folder that is gone when the tests are over."""
     folder = Path(tempfile.mkdtemp(prefix="rooflens-test-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 def passed(pass_name: str, *arguments: Any, **more: Any) -> Outcome:
-    """A pass that has to succeed."""
     outcome = run_workload(pass_name, *arguments, **more)
     assert outcome.code == 0, outcome.stderr + str(outcome.events[-1:])
     return outcome
 
 
 def annotations(outcome: Outcome) -> List[str]:
-    """The ranges in the trace of a pass."""
     with gzip.open(outcome.output / "trace.json.gz") as file:
         return [e["name"] for e in json.load(file)["traceEvents"] if e.get("cat") == "user_annotation"]
 

@@ -15,8 +15,6 @@ from tests.support import needs_torch
 
 
 class Device:
-    """torch.device, as far as it is used."""
-
     def __init__(self, name: str):
         kind, _, index = name.partition(":")
         if kind not in ("cpu", "meta", *devices.KINDS):

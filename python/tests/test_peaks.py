@@ -6,7 +6,7 @@ import sys
 import unittest
 from unittest import mock
 
-from rooflens import peaks, processor
+from rooflens import devices, peaks
 from tests.support import PACKAGE, needs_torch
 
 
@@ -51,9 +51,9 @@ class Names(unittest.TestCase):
     def test_the_processor_has_a_name(self):
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             found = [line for line in file if line.startswith("model name")]
-        self.assertTrue(processor.name())
+        self.assertTrue(devices.processor())
         if found:
-            self.assertEqual(processor.name(), found[0].split(":", 1)[1].strip())
+            self.assertEqual(devices.processor(), found[0].split(":", 1)[1].strip())
 
     def test_without_torch_it_says_what_helps(self):
         hidden = "import sys; sys.modules['torch'] = None; from rooflens import peaks; sys.exit(peaks.main())"

@@ -25,7 +25,6 @@ MARKED = """
 
 
 def start(script: str, *pass_fds: int, **variables: str) -> str:
-    """What a script prints."""
     argv, own = [sys.executable, "-c", textwrap.dedent(script)], environment(**variables)
     result = subprocess.run(argv, env=own, pass_fds=pass_fds, capture_output=True, text=True)
     if result.returncode:

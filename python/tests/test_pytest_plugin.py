@@ -102,7 +102,6 @@ SPENT = """
 
 
 def interval_union(events: List[Dict[str, Any]]) -> int:
-    """Nanoseconds in which at least one event runs."""
     total, end = 0, 0
     for first, last in sorted((round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000)) for e in events):
         total += max(last - max(first, end), 0)

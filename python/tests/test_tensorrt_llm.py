@@ -14,7 +14,6 @@ from typing import Any, AsyncIterator, Dict, List
 from unittest import mock
 
 from rooflens.runtimes import tensorrt_llm
-from rooflens.runtimes.tensorrt_llm import engine
 from rooflens.workload.errors import DeviceError, WorkloadError
 from rooflens.workload.events import Events
 from rooflens.workload.spec import Spec
@@ -76,7 +75,7 @@ def run(pass_name: str, changes: Dict[str, Any]) -> Path:
     made = config({"runtime": RUNTIME, "model.dtype": "fp32", **changes})
     spec = Spec.of({"config": made, "project": str(SKELETON), "pass": pass_name, "output": str(output)})
     cpu = torch.device("cpu")
-    with mock.patch.object(engine, "pick_gpu", lambda _: cpu), mock.patch.dict(os.environ):
+    with mock.patch.object(tensorrt_llm, "pick_gpu", lambda _: cpu), mock.patch.dict(os.environ):
         with Events.open(output) as events:
             tensorrt_llm.run(spec, events)
         assert os.environ["TLLM_WORKER_USE_SINGLE_PROCESS"] == "1"
@@ -148,9 +147,9 @@ class TensorRtLlm(unittest.TestCase):
             return Spec.of(record)
 
         with self.assertRaisesRegex(DeviceError, "needs an NVIDIA GPU"):
-            engine.pick_gpu(spec(device="cpu"))
+            tensorrt_llm.pick_gpu(spec(device="cpu"))
         with self.assertRaisesRegex(WorkloadError, "other processes"):
-            engine.prepare_environment(spec(tensor_parallel_size=2))
+            tensorrt_llm.prepare_environment(spec(tensor_parallel_size=2))
 
 
 if __name__ == "__main__":

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Callable, ContextManager, Dict, List, NamedTuple, Optional
 
 from rooflens.runtimes.pytorch import memory, weights
 from rooflens.runtimes.pytorch.inputs import chat_text, is_chat
 from rooflens.runtimes.pytorch.model import DTYPES, pick_dtype, read_config
-from rooflens.workload import dataset, grounding, pictures
+from rooflens.workload import dataset, pictures
 from rooflens.workload.dataset import Round, Sample
-from rooflens.workload.events import SCHEMA, Events
-from rooflens.workload.records import Records, Request, Step, Tokens
+from rooflens.workload.events import Events
+from rooflens.workload.records import Records, Request, Step, Tokens, write_facts
 from rooflens.workload.spec import Spec
 
 
@@ -53,7 +52,6 @@ class EngineWorkload:
         raise NotImplementedError
 
     def watched(self, round_: Round) -> ContextManager[Any]:
-        """The profiler that a round is under, if any."""
         raise NotImplementedError
 
     def generate(self, round_: Round, prompts: List[Any], params: List[Any]) -> List[Answered]:
@@ -67,22 +65,6 @@ class EngineWorkload:
     def facts(self) -> Dict[str, Any]:
         """What workload.json says of this engine alone."""
         raise NotImplementedError
-
-    def write_facts(self) -> None:
-        record = {
-            "schema": SCHEMA,
-            "runtime": self.spec.text("runtime.name"),
-            "pass": self.spec.pass_name,
-            "clock": "host",
-            "max_new_tokens": self.spec.max_new_tokens,
-            "batch_size": self.spec.count("runtime.batch_size"),
-            "do_sample": self.spec.flag("infer.do_sample", False),
-            "ignore_eos": self.spec.flag("infer.ignore_eos", False),
-            **self.facts(),
-        }
-        path = self.spec.output / "workload.json"
-        path.write_text(json.dumps(record, indent=1, default=str) + "\n", encoding="utf-8")
-        self.events.file(path, "workload")
 
     def run_round(self, round_: Round, records: Records) -> None:
         samples = [sample for batch in round_.batches for sample in batch]
@@ -122,7 +104,7 @@ class EngineWorkload:
             ids = list(answer.token_ids)
             prompt_ids = list(answered.output.prompt_token_ids)
             records.add_tokens([Tokens(round_.number, sample.id, self.seed + i, prompt_ids, ids, answer.text)])
-            text = grounding.text_of(self.loaded.tokenizer, ids)
+            text = pictures.text_of(self.loaded.tokenizer, ids)
             record = {"sample": sample.id, "prompt": sample.text, "answer": text, "tokens": len(ids)}
             record["picture"] = pictures.open_upright(sample.path).record if sample.is_image else None
             records.add_predictions([{"round": round_.number, **record}])
@@ -152,7 +134,7 @@ def run(spec: Spec, events: Events, start: Callable[[Spec, Events], EngineWorklo
         events.emit("memory", when="end", **memory.now(workload.device))
         memory.write(spec, workload.device, events)
     records.tell(events)
-    workload.write_facts()
+    write_facts(spec, events, "host", **workload.facts())
 
 
 def request_of(round_: Round, sample: Sample, answered: Answered) -> Request:
@@ -166,7 +148,6 @@ def request_of(round_: Round, sample: Sample, answered: Answered) -> Request:
 
 
 def token_ids(spec: Spec, tokenizer: Any, sample: Sample) -> List[int]:
-    """The prompt, as every other runtime gets it."""
     if is_chat(spec, sample):
         return tokenizer(chat_text(tokenizer, sample), add_special_tokens=False).input_ids
     return tokenizer(sample.text).input_ids

@@ -75,7 +75,6 @@ def find(root: Path, name: str) -> Path:
 
 
 def read_lines(spec: Spec, root: Path, name: str) -> List[Sample]:
-    """The samples of a JSONL file."""
     path, field = find(root, name), spec.get("dataset.field", None)
     samples = []
     for place, prompt in jsonl.prompts(path, name, "prompt" if field is None else spec.text("dataset.field")):
@@ -113,7 +112,6 @@ def read(spec: Spec, root: Path, name: str, is_image: bool) -> Sample:
 
 
 def epoch(spec: Spec, samples: List[Sample], number: int) -> List[Sample]:
-    """The samples of one epoch, in its order."""
     drawn = list(samples)
     if spec.flag("dataset.sampling.shuffle", False):
         random.Random(f"{spec.get('dataset.sampling.seed', 0)}:{number}").shuffle(drawn)

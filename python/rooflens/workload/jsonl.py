@@ -91,6 +91,5 @@ def empty(field: str, place: str) -> Any:
 
 
 def kind(value: Any) -> str:
-    """What JSON calls it."""
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")

@@ -6,11 +6,13 @@ They are written between batches, never inside a timed region, and flushed each 
 from __future__ import annotations
 
 import csv
+import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Dict, List, Optional
 
-from rooflens.workload.events import Events, encode
+from rooflens.workload.events import SCHEMA, Events, encode
+from rooflens.workload.spec import Spec
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,6 @@ class Request:
 
 @dataclass(frozen=True)
 class Tokens:
-    """What a prompt was and what came of it."""
-
     round: int
     sample: str
     # The seed set before its batch: with it, `model.generate` draws the same tokens.
@@ -84,8 +84,6 @@ class Tokens:
 
 
 class Records:
-    """The open tables of one pass."""
-
     def __init__(self, output: Path, keeps_predictions: bool):
         self._output = output
         self._files: Dict[str, IO[str]] = {}
@@ -128,6 +126,23 @@ class Records:
         self._files[name].flush()
 
     def tell(self, events: Events) -> None:
-        """Announces the tables, once they are closed."""
         for name in self._files:
             events.file(self._output / name, name.split(".")[0])
+
+
+def write_facts(spec: Spec, events: Events, clock: str, **facts: Any) -> None:
+    """workload.json: what must be known to read the other files."""
+    record = {
+        "schema": SCHEMA,
+        "runtime": spec.text("runtime.name"),
+        "pass": spec.pass_name,
+        "clock": clock,
+        "max_new_tokens": spec.max_new_tokens,
+        "batch_size": spec.count("runtime.batch_size"),
+        "do_sample": spec.flag("infer.do_sample", False),
+        "ignore_eos": spec.flag("infer.ignore_eos", False),
+        **facts,
+    }
+    path = spec.output / "workload.json"
+    path.write_text(json.dumps(record, indent=1, default=str) + "\n", encoding="utf-8")
+    events.file(path, "workload")

@@ -65,7 +65,6 @@ class Spec:
         return spec
 
     def get(self, key: str, default: Any = REQUIRED) -> Any:
-        """The value at a dotted key."""
         value: Any = self.config
         for part in key.split("."):
             if not isinstance(value, dict) or part not in value:
@@ -117,7 +116,6 @@ class Spec:
 
     @property
     def max_new_tokens(self) -> int:
-        """Tokens to make for each prompt in this pass."""
         stage = {
             "torch_profiler": "torch_profiler",
             "cublas_log": "torch_profiler",  # the same products, so that the log fits the trace
@@ -129,7 +127,6 @@ class Spec:
 
     @property
     def profiler_options(self) -> Dict[str, bool]:
-        """What torch.profiler is told in this pass."""
         keys = ("record_shapes", "profile_memory", "with_stack", "with_flops")
         return {key: self.flag(f"pipeline.torch_profiler.{key}", False) for key in keys}
 

@@ -6,13 +6,13 @@ import contextlib
 import time
 from typing import Any, ContextManager, List
 
-from rooflens.runtimes.pytorch import facts, inputs, memory, model, profiler, ranges
-from rooflens.runtimes.pytorch.decode import Decoder, Generated
+from rooflens.runtimes.pytorch import inputs, memory, model, profiler, ranges
+from rooflens.runtimes.pytorch.decode import Decoder, Generated, logits_arguments
 from rooflens.runtimes.pytorch.sampling import TokenChoice
 from rooflens.workload import clock, dataset
 from rooflens.workload.dataset import Round
 from rooflens.workload.events import Events
-from rooflens.workload.records import Records, Tokens
+from rooflens.workload.records import Records, Request, Step, Tokens, write_facts
 from rooflens.workload.spec import Spec
 
 
@@ -42,7 +42,21 @@ def run(spec: Spec, events: Events) -> None:
         events.emit("memory", when="end", **memory.now(loaded.device))
         memory.write(spec, loaded.device, events)
     records.tell(events)
-    facts.write(spec, events, loaded, workload.clock.source, workload.marks.about)
+    snapshot = "memory_snapshot.pickle"
+    write_facts(
+        spec, events, workload.clock.source,
+        time_of_a_step="from the mark before its forward pass to the mark after the choice of its token",
+        # Rows that the head is run for: the last of each sequence, or all.
+        logits="last" if logits_arguments(loaded.model) else "all",
+        threads=threads(), memory_snapshot=snapshot if (spec.output / snapshot).exists() else None,
+        **workload.marks.about,
+    )
+
+
+def threads() -> int:
+    import torch
+
+    return torch.get_num_threads()
 
 
 class Workload:
@@ -97,8 +111,8 @@ class Workload:
         seed = self.seed + number
         made = decoder.run(batch, self.spec.max_new_tokens, seed, f"{round_.number}.{number}")
 
-        records.add_steps(facts.steps(round_, number, batch, made))
-        requests = facts.requests(round_, number, ids, batch, made)
+        records.add_steps(steps_of(round_, number, batch, made))
+        requests = requests_of(round_, number, ids, batch, made)
         records.add_requests(requests)
         if round_.kind != "warmup" and round_.epoch not in self._epochs_told:
             self.keep_tokens(round_, ids, batch, made, seed, records)
@@ -126,3 +140,51 @@ class Workload:
                 for t, prompt, picture in zip(kept, batch.texts, batch.records)
             ]
         )
+
+
+def steps_of(round_: Round, batch_index: int, batch: inputs.Batch, made: Generated) -> List[Step]:
+    """A row for each step; the time of a step lies between two marks."""
+    rows = []
+    prompt_tokens = sum(batch.lengths)
+    for step in range(made.steps):
+        is_prefill = step == 0
+        rows.append(
+            Step(
+                round=round_.number,
+                kind=round_.kind,
+                batch_index=batch_index,
+                step=step,
+                phase="prefill" if is_prefill else "decode",
+                batch=batch.size,
+                prefill_tokens=prompt_tokens if is_prefill else 0,
+                decode_tokens=0 if is_prefill else batch.size,
+                computed_tokens=batch.size * (batch.width if is_prefill else 1),
+                kv_tokens=prompt_tokens + step * batch.size,
+                cache_length=batch.width + step,
+                prompts=" ".join(f"{length}@0" for length in batch.lengths) if is_prefill else "",
+                pictures=batch.pictures if is_prefill else "none",
+                kv_usage=None,
+                waiting=None,
+                start_ns=made.marks_ns[step],
+                dur_ns=made.marks_ns[step + 1] - made.marks_ns[step],
+            )
+        )
+    return rows
+
+
+def requests_of(round_: Round, batch_index: int, ids: List[str], batch: inputs.Batch, made: Generated) -> List[Request]:
+    return [
+        Request(
+            round=round_.number,
+            kind=round_.kind,
+            batch_index=batch_index,
+            sample=sample,
+            prompt_tokens=length,
+            output_tokens=len(tokens),
+            start_ns=made.marks_ns[0],
+            queued_ns=None,
+            token_ns=made.marks_ns[1 : len(tokens) + 1],
+            finish="stop" if ended else "length",
+        )
+        for sample, length, tokens, ended in zip(ids, batch.lengths, made.tokens, made.ended)
+    ]

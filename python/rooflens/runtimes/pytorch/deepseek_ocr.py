@@ -43,13 +43,10 @@ class Preprocess:
         return cls(**options)
 
     def side(self, pixels: int) -> int:
-        """Tokens of a side of a square view."""
         return math.ceil((pixels // self.patch_size) / self.downsample_ratio)
 
 
 class DeepseekOcrProcessor:
-    """Called as a processor of transformers is."""
-
     image_token = "<image>"
     chat_template = None
 

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 
 from rooflens import devices
 from rooflens.runtimes.pytorch import deepseek_ocr, weights
-from rooflens.workload import grounding
+from rooflens.workload import pictures as of_pictures
 from rooflens.workload.errors import WorkloadError
 from rooflens.workload.events import Events
 from rooflens.workload.spec import Spec
@@ -34,7 +34,7 @@ class Loaded:
     preprocess: Dict[str, Any] = field(default_factory=dict)
 
     def text_of(self, ids: List[int]) -> str:
-        return grounding.text_of(self.tokenizer, ids)
+        return of_pictures.text_of(self.tokenizer, ids)
 
 
 def load(spec: Spec, events: Events) -> Loaded:

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Dict, Optional
 
-from rooflens import processor
+from rooflens import devices
 from rooflens.runtimes import engines
 from rooflens.runtimes.pytorch import deepseek_ocr
 from rooflens.runtimes.pytorch.model import folder_of_model, load_processor, load_tokenizer, preprocess_options
@@ -31,8 +31,6 @@ ENVIRONMENT = {
 
 @dataclass
 class Loaded:
-    """A running engine."""
-
     engine: Any
     tokenizer: Any
     processor: Optional[Any]
@@ -117,7 +115,6 @@ def is_gated(spec: Spec) -> bool:
 
 
 def profiler_arguments(spec: Spec, known: Any) -> Dict[str, Any]:
-    """How this version of vLLM is told to profile."""
     folder = spec.output / TRACES
     folder.mkdir(exist_ok=True)
     options = spec.profiler_options
@@ -151,6 +148,6 @@ def tell(spec: Spec, events: Events, loaded: Loaded, made: engines.Checkpoint, l
     engines.tell_model(
         spec, events, made, config.hf_config, config.hf_text_config,
         dtype=str(config.dtype).replace("torch.", ""), device=str(loaded.device),
-        device_name=torch.cuda.get_device_name() if is_gpu else processor.name(),
+        device_name=torch.cuda.get_device_name() if is_gpu else devices.processor(),
         compile=not spec.flag("runtime.enforce_eager", False), load_ns=load_ns,
     )
