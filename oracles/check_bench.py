@@ -43,23 +43,13 @@ class Case:
 
 
 MODES = [
-    Case("one token per chunk"),
+    *(Case(f"{name}, {api}", mock, ("--api", api)) for name, mock in {
+        "one token per chunk": (), "3 tokens per chunk": ("--tokens-per-chunk", 3), "split characters": ("--split-utf8",),
+        "empty deltas": ("--empty-deltas",), "reasoning": ("--reasoning", 7), "tool call": ("--tool-call", 5),
+    }.items() for api in ("completions", "chat", "responses") if api != "completions" or name not in ("reasoning", "tool call")),
     Case("open loop", bench=("--rate", "200")),
-    Case("chat", bench=("--api", "chat")),
-    Case("responses", bench=("--api", "responses")),
-    Case("4 tokens per chunk", ("--tokens-per-chunk", 4)),
-    Case("chat, 3 tokens per chunk", ("--tokens-per-chunk", 3), ("--api", "chat")),
-    Case("responses, 3 tokens per chunk", ("--tokens-per-chunk", 3), ("--api", "responses")),
     Case("usage in every chunk", ("--usage", "continuous", "--tokens-per-chunk", 4)),
     Case("continuous usage, asked for", ("--tokens-per-chunk", 4), ("--continuous-usage",)),
-    Case("split characters", ("--split-utf8",)),
-    Case("chat, split characters", ("--split-utf8",), ("--api", "chat")),
-    Case("empty deltas", ("--empty-deltas",)),
-    Case("chat, empty deltas", ("--empty-deltas",), ("--api", "chat")),
-    Case("chat, reasoning", ("--reasoning", 7), ("--api", "chat")),
-    Case("responses, reasoning", ("--reasoning", 7), ("--api", "responses")),
-    Case("chat, tool call", ("--tool-call", 5), ("--api", "chat")),
-    Case("responses, tool call", ("--tool-call", 5), ("--api", "responses")),
     Case("chat, tool call alone", ("--tool-call", 24), ("--api", "chat")),
     Case("no usage", ("--usage", "never"), counted_by="counted_by_chunks"),
     Case("chat, no usage", ("--usage", "never"), ("--api", "chat"), counted_by="counted_by_chunks"),

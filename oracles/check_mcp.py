@@ -18,8 +18,7 @@ from pathlib import Path
 import pyarrow.parquet
 from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client
 
-from mcp_attacks import Attack, attacks
-from mcp_files import SECRET, Files
+from mcp_attacks import SECRET, Attack, Files, attacks
 from mcp_wire import below_the_protocol
 from oracle import Judge, main, option, run
 

@@ -10,14 +10,20 @@ Connect server killed, and no server at all: a clean error within ten seconds. A
 import json
 import os
 import random
+import re
+import signal
+import subprocess
 import time
+from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 
+import duckdb
+import pyarrow
+import pyarrow.parquet
+
 from fleet import engines
-import spark_store
 from oracle import main, must, needs, option, run
-from spark_answer import Question, difference, expected, tables_of
-from spark_cluster import Cluster
 
 QUERIES = {
     "partitions": "SELECT tenant, day, count(*) AS n, sum(dur_ns) AS total FROM kernels GROUP BY tenant, day",
@@ -46,6 +52,244 @@ KILLED_SERVER_SECONDS = 10
 # After which a supervisor starts a worker again.
 RESTART_SECONDS = 3
 LIMIT_S, KILLS, ROWS = 120, 10, 70_000
+
+
+PHASES = "['prefill', 'decode', 'mixed', 'none']"
+KERNELS = f"""
+    SELECT '{{run}}' AS run_id, (hash(i, 1) % 8)::INT AS rank, (hash(i, 2) % 8)::INT AS device, 7::INT AS stream,
+        i * 1000 AS ts_ns, (1000 + hash(i, {{seed}}) % 100000)::BIGINT AS dur_ns,
+        (hash(i, 3) % 300)::BIGINT * 7919 - 1000000 AS kernel_id, 'kernel' AS kind,
+        {PHASES}[1 + (hash(i, 4) % 4)::INT] AS phase,
+        CASE WHEN hash(i, 5) % 10 < 7 THEN (hash(i, 6) % 32)::INT END AS layer
+    FROM range({{rows}}) AS t(i) ORDER BY kernel_id, rank, ts_ns
+"""
+ROLLUP = """
+    SELECT run_id, rank, kernel_id, phase, count(*)::BIGINT AS count, sum(dur_ns)::BIGINT AS total_ns,
+        min(dur_ns) AS min_ns, max(dur_ns) AS max_ns
+    FROM '{kernels}' GROUP BY ALL ORDER BY ALL
+"""
+RUNS = """
+    SELECT '{run}' AS run_id, 'profile' AS kind, 'ok' AS status, {rows}::BIGINT AS events,
+        {rows}::BIGINT * 1000 AS span_ns, 'v{version}' AS runtime_version, CASE WHEN {version} > 0 THEN 8 END::INT AS devices
+"""
+
+
+def make_store(store: Path, tenants: list[str], days: int, runs: int, rows: int):
+    """Tables kernels, kernel_rollup and runs, a file per run each."""
+    connection = duckdb.connect(config={"autoinstall_known_extensions": False})
+    seed = 0
+    for tenant in tenants:
+        for day in (f"2026-11-{1 + number:02}" for number in range(days)):
+            for number in range(runs):
+                seed += 1
+                run = f"{tenant}-{day}-{number}"
+                values = {"run": run, "seed": seed, "rows": rows, "version": seed % 3}
+                kernels = write(connection, store, tenant, "events/kernels", day, run, KERNELS.format(**values))
+                write(connection, store, tenant, "rollups/kernel_rollup", day, run, ROLLUP.format(kernels=kernels))
+                write(connection, store, tenant, "rollups/runs", day, run, RUNS.format(**values))
+
+
+def write(connection, store: Path, tenant: str, table: str, day: str, run: str, sql: str) -> Path:
+    folder = store / f"tenant={tenant}" / table / f"day={day}"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"run-{run}.parquet"
+    connection.execute(f"COPY ({sql}) TO '{file}' (FORMAT parquet, COMPRESSION zstd)")
+    return file
+
+
+class Cluster:
+    """What `spark-cluster start VENV DIR` started, found by the process ids that it left in DIR."""
+
+    def __init__(self, tool: Path, venv: Path, folder: Path, port: int = 15002):
+        self.tool, self.venv, self.folder, self.port = tool, venv, folder, port
+        self.url = f"sc://127.0.0.1:{port}"
+
+    def start(self):
+        """Starts everything, until the Connect server listens."""
+        environment = os.environ | {"PORT": str(self.port)}
+        with open(self.folder.parent / f"{self.folder.name}.log", "a", encoding="utf-8") as log:
+            command = [self.tool, "start", self.venv, self.folder]
+            subprocess.run(command, check=True, env=environment, stdout=log, stderr=log, timeout=600)
+
+    def stop(self):
+        executors = [child for name in self.workers() for child in children(self.process(name))]
+        subprocess.run([self.tool, "stop", self.folder], check=True, timeout=60)
+        for process in executors:
+            kill(process)
+        time.sleep(1)
+
+    def workers(self) -> list[str]:
+        return sorted(file.stem for file in self.folder.glob("worker*.pid"))
+
+    def process(self, name: str) -> int:
+        return int((self.folder / f"{name}.pid").read_text())
+
+    def runs(self, name: str) -> bool:
+        try:
+            # A process that has died and was not waited for has none.
+            return Path(f"/proc/{self.process(name)}/cmdline").read_bytes() != b""
+        except OSError:
+            return False
+
+    def kill(self, name: str) -> list[int]:
+        """Kills a part and its children (a worker's executors) with SIGKILL; their process ids."""
+        worker = self.process(name)
+        killed = [worker, *children(worker)]
+        for process in killed:
+            kill(process)
+        return killed
+
+    def command(self, name: str) -> list[str]:
+        """Class and arguments of a part that runs; what stands before them, and its environment, `spark-class` adds."""
+        words = Path(f"/proc/{self.process(name)}/cmdline").read_bytes().decode().strip("\0").split("\0")
+        begin = next(at for at, word in enumerate(words) if word.startswith("org.apache.spark.deploy."))
+        return words[begin:]
+
+    def restart(self, name: str, command: list[str]):
+        """Starts a part that was killed, as it was started before."""
+        home = next((self.venv / "lib").glob("python3*/site-packages/pyspark"))
+        python = str(self.venv / "bin/python")
+        environment = os.environ | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": python}
+        with open(self.folder / f"{name}.log", "a", encoding="utf-8") as log:
+            started = subprocess.Popen(
+                [home / "bin/spark-class", *command],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        (self.folder / f"{name}.pid").write_text(str(started.pid))
+
+    def wait_for_executors(self, count: int, seconds: float = 60) -> bool:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if sum(len(children(self.process(name))) for name in self.workers()) >= count:
+                return True
+            time.sleep(0.5)
+        return False
+
+
+def children(process: int) -> list[int]:
+    try:
+        lists = [(task / "children").read_text() for task in Path(f"/proc/{process}/task").iterdir()]
+    except OSError:
+        return []
+    return [int(word) for text in lists for word in text.split()]
+
+
+def kill(process: int):
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+ARROW_TYPES = {"string": "utf8", "large_string": "utf8", "double": "float64", "float": "float32"}
+PLACE = re.compile(r"tenant=([^/]+)/(?:rollups|events)/([^/]+)/day=([^/]+)/[^/]+\.parquet$")
+
+
+@dataclass
+class Outcome:
+    """What a process left: the last event, and rows where it succeeded."""
+
+    code: int
+    seconds: float
+    event: dict
+    columns: list[str] = field(default_factory=list)
+    rows: list[tuple] = field(default_factory=list)
+
+    def fault(self) -> str:
+        """What is wrong with the way it ended; empty for an answer and for a clean error."""
+        kind = self.event.get("event")
+        if self.code == 0:
+            return "" if kind == "done" and self.event["rows"] == len(self.rows) else f"exit 0 with {self.event}"
+        if kind != "error" or not self.event.get("message"):
+            return f"exit code {self.code} without an error event: {self.event}"
+        if re.search(r"^\s*at [\w.$]+\(", self.event["message"], re.MULTILINE):
+            return "its message has a stack trace"
+        return ""
+
+
+def tables_of(store: Path) -> dict:
+    """Tables as in a request. Takes every file, so it is for stores without removed runs."""
+    tables = {}
+    for file in sorted(store.glob("tenant=*/*/*/day=*/*.parquet")):
+        if place := PLACE.search(file.as_posix()):
+            tenant, name, day = place.groups()
+            table = tables.setdefault(name, {"files": [], "columns": columns_of(file)})
+            size = file.stat().st_size
+            table["files"].append({"path": f"file://{file}", "day": day, "tenant": tenant, "bytes": size, "rows": 0})
+    return tables
+
+
+def columns_of(file: Path) -> list:
+    schema = pyarrow.parquet.read_schema(file)
+    return [[column.name, ARROW_TYPES.get(str(column.type), str(column.type)), column.nullable] for column in schema]
+
+
+class Question:
+    def __init__(self, engine: Path, url: str, store: Path, tables: dict, sql: str):
+        request = {"sql": sql, "store": str(store), "engine": url, "tables": tables, "explain": False}
+        self.begun = time.monotonic()
+        self.last_event = {}
+        self.process = subprocess.Popen(
+            [engine], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        # The request is read whole before anything is written, so this cannot block for long.
+        self.process.stdin.write(json.dumps(request).encode())
+        self.process.stdin.close()
+        self.process.stdin = None
+
+    def outcome(self, limit: float) -> Outcome | None:
+        """What it left, or None where it had to be killed after so many seconds since its start."""
+        try:
+            out, err = self.process.communicate(timeout=max(0.1, limit - (time.monotonic() - self.begun)))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            _, err = self.process.communicate()
+            self.last_event = last_event(err)
+            return None
+        seconds = time.monotonic() - self.begun
+        event = last_event(err)
+        outcome = Outcome(self.process.returncode, seconds, event)
+        if outcome.code == 0:
+            table = pyarrow.ipc.open_stream(out).read_all()
+            outcome.columns = table.schema.names
+            outcome.rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        return outcome
+
+
+def last_event(err: bytes) -> dict:
+    lines = err.decode(errors="replace").strip().splitlines()
+    try:
+        return json.loads(lines[-1])
+    except (IndexError, ValueError):
+        return {"event": "none", "message": lines[-1:]}
+
+
+def expected(tables: dict, sql: str) -> tuple[list[str], list[tuple]]:
+    connection = duckdb.connect(config={"autoinstall_known_extensions": False, "threads": 2})
+    for name, table in tables.items():
+        if table["files"] and re.search(rf"\b{name}\b", sql, re.IGNORECASE):
+            paths = [file["path"].removeprefix("file://") for file in table["files"]]
+            options = "hive_partitioning=true, hive_types_autocast=false, union_by_name=true"
+            files = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{files}], {options})")
+    answer = connection.sql(sql)
+    return answer.columns, answer.fetchall()
+
+
+def difference(got: Outcome, columns: list[str], rows: list[tuple]) -> str:
+    """The first difference, or nothing. Rows are sorted, because SQL leaves the order of ties open."""
+    theirs, ours = ((names, sorted(found, key=order)) for names, found in ((columns, rows), (got.columns, got.rows)))
+    return engines.difference(theirs, ours) or ""
+
+
+def order(row: tuple) -> list:
+    """Rounded, so that numbers that are the same by tolerance sort alike."""
+    is_number = [isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in row]
+    return [(value is not None, f"{float(value):.6e}" if number else str(value)) for value, number in zip(row, is_number)]
 
 
 class Checker:
@@ -156,7 +400,7 @@ class Checker:
 
 def check_all(judge, args, folder: Path) -> None:
     store = folder / "store"
-    spark_store.make(store, ["acme", "blue"], days=5, runs=3, rows=ROWS)
+    make_store(store, ["acme", "blue"], days=5, runs=3, rows=ROWS)
     tables = tables_of(store)
     cluster = Cluster(args.spark_cluster, args.venv.resolve(), folder / "cluster")
     checker = Checker(judge, args, cluster, store, tables)

@@ -217,26 +217,17 @@ def delays(site: Site, root: Path) -> list[float]:
     return [follower.seen.get(words, float("inf")) - at for words, at in ended.items()]
 
 
+# As many ways as there are; what is no query at all is refused in crates/rooflens-serve/tests.
 REFUSED = [
-    "INSERT INTO runs VALUES (1)",
     "COPY runs TO '{folder}/stolen.parquet'",
-    "COPY (SELECT 1) TO '{folder}/stolen.csv'",
     "CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '/etc/passwd'",
-    "CREATE TABLE x AS SELECT 1",
-    "DROP TABLE runs",
-    "SELECT 1; DROP TABLE runs",
     "SELECT 1; COPY runs TO '{folder}/stolen.parquet'",
     "SELECT * INTO stolen FROM runs",
-    "SELECT * FROM '/etc/passwd'",
     "SELECT * FROM '{secret}'",
     "SELECT * FROM read_csv('{secret}')",
-    "SELECT * FROM read_parquet('{secret}')",
-    "SELECT * FROM parquet_metadata('{secret}')",
     "SELECT pg_read_file('{secret}')",
     "WITH a AS (SELECT 1) INSERT INTO runs SELECT * FROM a",
-    "EXPLAIN ANALYZE SELECT 1",
     "SET datafusion.catalog.location = '/etc'",
-    "SELECT * FROM information_schema.df_settings",
 ]
 # Each takes longer, or more memory, than any limit.
 ENDLESS = {

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import check_pages
 import doc_pages
-import page_files
 
 PAGE = """# A page
 
@@ -97,7 +96,7 @@ class Outputs(unittest.TestCase):
 class Files(unittest.TestCase):
     def test_named_files_are_made(self):
         with tempfile.TemporaryDirectory() as folder:
-            page_files.place("rooflens analyze trace.json.gz; rooflens analyze inspector/", Path(folder), Path("none"))
+            check_pages.place_files("rooflens analyze trace.json.gz; rooflens analyze inspector/", Path(folder), Path("none"))
             found = sorted(str(file.relative_to(folder)) for file in Path(folder).rglob("*") if file.is_file())
         self.assertEqual(found, ["inspector/inspector.jsonl", "trace.json", "trace.json.gz"])
 
