@@ -31,6 +31,7 @@ from steps import STEPS, Stage, Step
 MAX_CACHE_MB = 28_000
 # Lines of a failed step's output that appear again at the end.
 SHOWN_LINES = 30
+PASSED = CACHE / "full.passed"
 
 
 @dataclass
@@ -60,8 +61,7 @@ class Gate:
             self.variables["ROOFLENS_WHOLE_CORPUS"] = "1"
         self.keeps_going = options.keep_going
         self.only = options.only
-        self.earlier = Progress()
-        self.resumed = self.earlier.read() if options.resume else set()
+        self.resumed = passed_before() if options.resume else set()
         self.results: list[Result] = []
         self.lock = threading.Lock()
         self.running: dict[int, subprocess.Popen] = {}
@@ -69,7 +69,7 @@ class Gate:
     def run(self) -> int:
         """Runs every stage; returns the exit code."""
         if not self.resumed:
-            self.earlier.clear()
+            PASSED.unlink(missing_ok=True)
         steps = [step for step in STEPS if not (step.run_only if self.is_full else step.full_only)]
         for stage in Stage:
             chosen = [step for step in steps if step.stage is stage]
@@ -136,7 +136,8 @@ class Gate:
                 print(f"=== {result.step.name}: skipped, it covers nothing that changed", flush=True)
                 return
             if result.passed:
-                self.earlier.add(result.step.name)
+                with open(PASSED, "a") as file:
+                    file.write(f"{result.step.name}\n")
             print(f"\n=== {result.step.name}\n{result.output}", end="" if result.output.endswith("\n") else "\n")
             state = "passed" if result.passed else f"FAILED with exit code {result.exit_code}"
             print(f"--- {result.step.name}: {state} after {result.wall_s:.0f} s", flush=True)
@@ -172,20 +173,9 @@ class Gate:
         os._exit(128 + number)
 
 
-class Progress:
+def passed_before() -> set[str]:
     """The steps that passed in an unfinished run of .ci/full."""
-
-    path = CACHE / "full.passed"
-
-    def read(self) -> set[str]:
-        return set(self.path.read_text().splitlines()) if self.path.exists() else set()
-
-    def add(self, name: str) -> None:
-        with open(self.path, "a") as file:
-            file.write(f"{name}\n")
-
-    def clear(self) -> None:
-        self.path.unlink(missing_ok=True)
+    return set(PASSED.read_text().splitlines()) if PASSED.exists() else set()
 
 
 def make_room() -> None:

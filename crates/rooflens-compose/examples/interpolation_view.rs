@@ -1,5 +1,5 @@
 //! Resolves texts with interpolations, one JSON object per line, with a few made-up values: the other half of
-//! `oracles/compose/interpolation_diff.py`.
+//! `oracles/compose/grammar_diff.py`.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "an example")]
 
 #[path = "shared/typed.rs"]

@@ -1,5 +1,5 @@
 //! Reads overrides, one JSON object a line, and prints what they mean: the other half of
-//! `oracles/compose/override_diff.py`.
+//! `oracles/compose/grammar_diff.py`.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "an example")]
 
 #[path = "shared/typed.rs"]

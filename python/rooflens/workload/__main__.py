@@ -7,15 +7,21 @@ read · 130 and 143 stopped by SIGINT and SIGTERM.
 from __future__ import annotations
 
 import faulthandler
+import json
 import os
+import platform
+import re
 import signal
 import sys
 import time
-from typing import List
+from importlib import metadata
+from pathlib import Path
+from typing import Dict, List, Optional
 
+import rooflens
 from rooflens import runtimes
-from rooflens.workload import errors, hello
-from rooflens.workload.events import Events
+from rooflens.workload import clock, errors
+from rooflens.workload.events import SCHEMA, Events
 from rooflens.workload.spec import Spec
 
 
@@ -31,6 +37,59 @@ def stop(number: int, _frame: object) -> None:
     # Once only: what is saved on the way out must not be interrupted by an impatient second signal.
     signal.signal(number, signal.SIG_IGN)
     raise Stopped(number)
+
+
+PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "accelerate", "vllm", "tensorrt-llm", "triton", "flash-attn", "numpy")
+
+
+def version(package: str) -> Optional[str]:
+    """The installed version, by the package's own record: importing it would take seconds."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+# Where a runtime's wheel keeps the commit it was built from, and what names it there.
+COMMITS = {
+    "torch": ("torch/version.py", r"^git_version = '([0-9a-f]+)'"),
+    "vllm": ("vllm/_version.py", r"^__commit_id__ = commit_id = '(\w+)'"),
+    "tensorrt-llm": ("tensorrt_llm/version.py", r"^__commit__ = '(\w+)'"),
+}
+
+
+def build(package: str) -> Optional[str]:
+    """The commit that a runtime was built from, where its wheel or whoever installed it kept it."""
+    try:
+        installed = metadata.distribution(package)
+        origin = json.loads(installed.read_text("direct_url.json") or "{}")
+        commit = origin.get("vcs_info", {}).get("commit_id")
+        if commit:
+            return str(commit)
+        name, pattern = COMMITS[package]
+        text = Path(str(installed.locate_file(name))).read_text(encoding="utf-8")
+        found = re.search(pattern, text, re.MULTILINE)
+        return found.group(1) if found else None
+    except (metadata.PackageNotFoundError, OSError, ValueError):
+        return None
+
+
+def say_hello(spec: Spec, events: Events) -> None:
+    versions: Dict[str, Optional[str]] = {package: version(package) for package in PACKAGES}
+    events.emit(
+        "hello",
+        schema=SCHEMA,
+        rooflens=rooflens.__version__,
+        pid=os.getpid(),
+        runtime=spec.text("runtime.name"),
+        python=platform.python_version(),
+        executable=sys.executable,
+        platform=platform.platform(),
+        versions=versions,
+        builds={package: build(package) for package in COMMITS},
+        clock=clock.anchor(),
+        **{"pass": spec.pass_name},
+    )
 
 
 def main(arguments: List[str]) -> int:
@@ -50,7 +109,7 @@ def main(arguments: List[str]) -> int:
     began_ns = time.monotonic_ns()
     with Events.open(spec.output) as events:
         try:
-            hello.say(spec, events)
+            say_hello(spec, events)
             runtimes.find(spec.text("runtime.name")).run(spec, events)
         except Stopped as stopped:
             events.emit("stopped", signal=signal.Signals(stopped.number).name, stage=events.stage)
