@@ -237,10 +237,6 @@ def cases(corpus: Path, scratch: Path):
     for path in both(corpus, "tensorrt", "tensorrt", "*.profile.json"):
         kinds = [path.with_name(path.name.replace(".profile.", f".{kind}.")) for kind in ("profile", "graph", "timing")]
         yield path, logged(log_truth.found_engine, log_truth.engine([file for file in kinds if file.exists()]))
-        for name_first in (True, False):
-            log = scratch / f"{path.name}.{'first' if name_first else 'last'}.log"
-            log.write_text(log_truth.dumped(path, name_first))
-            yield log, lambda report, path=path: log_truth.off_dumped(report, path)
     for path in sorted((FIXTURES / "metrics").glob("*.txt")):
         yield path, logged(log_truth.found_served, log_truth.served(path))
 

@@ -15,6 +15,7 @@ import re
 import shutil
 import threading
 import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -394,7 +395,10 @@ def check_all(judge_all, args, scratch: Path) -> None:
 
     def run_part(name, check):
         part = Part(name)
-        check(part, tool, runs, args, random.Random(f"{args.seed}/{name}"), scratch)
+        try:
+            check(part, tool, runs, args, random.Random(f"{args.seed}/{name}"), scratch)
+        except (Exception, SystemExit):
+            part.wrong(traceback.format_exc(limit=-3).strip())
         return part
 
     def told(part):

@@ -131,42 +131,6 @@ def found_engine(report: dict) -> dict:
     return found
 
 
-def dumped(profile: Path, name_first: bool) -> str:
-    """The log of `trtexec --dumpProfile` for what `--exportProfile` wrote, after `Profiler::print` of TensorRT."""
-    count, *layers = json.loads(profile.read_text())
-    runs, total = count["count"], sum(layer["timeMs"] for layer in layers)
-    median = all("medianMs" in layer for layer in layers)
-    titles = ["   Time (ms)", "   Avg. Time (ms)"] + ["   Median Time (ms)"] * median + ["   Time %"]
-    if not name_first:
-        titles = ["   Time(ms)", "     Avg.(ms)"] + ["   Median(ms)"] * median + ["   Time(%)"]
-    width = max(len(layer["name"]) for layer in layers) + 1
-    lines = ["", f"=== Profile ({runs} iterations ) ==="]
-
-    def line(name: str, cells: list[str]) -> str:
-        cells = [cell.rjust(len(title)) for cell, title in zip(cells, titles)]
-        return name.rjust(width) + "".join(cells) if name_first else "".join(cells) + "   " + name
-
-    lines.append("Layer".rjust(width) + "".join(titles) if name_first else "".join(titles) + "   Layer")
-    for layer in [*layers, {"name": "Total", "timeMs": total, "medianMs": 0.0}]:
-        if layer["timeMs"] == 0:
-            continue
-        middle = [f"{layer.get('medianMs', 0.0):.4f}"] * median
-        cells = [f"{layer['timeMs']:.2f}", f"{layer['timeMs'] / runs:.4f}", *middle, f"{layer['timeMs'] / total * 100:.1f}"]
-        lines.append(line(layer["name"], cells))
-    head = "&&&& RUNNING TensorRT.trtexec [TensorRT v8003] # trtexec --dumpProfile\n"
-    return head + "".join(f"[03/14/2026-09:26:53] [I] {text}\n" for text in [*lines, ""])
-
-
-def off_dumped(report: dict, profile: Path) -> list[str]:
-    """Layers that differ from the export by more than the digits that were printed."""
-    told = [(layer["name"], layer["timeMs"] * 1e6) for layer in json.loads(profile.read_text())[1:] if layer["timeMs"]]
-    found = [(layer["name"], layer["total_ns"]) for layer in report["engine_layers"]["layers"]]
-    if sorted(name for name, _ in told) != sorted(name for name, _ in found):
-        return ["other layers"]
-    pairs = zip(sorted(told), sorted(found))
-    return [f"{name}: {ours}, exported {theirs}" for (name, theirs), (_, ours) in pairs if abs(ours - theirs) > 5001]
-
-
 NCCL_BYTES = [1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1]
 PARTS = ("AllGather", "ReduceScatter")
 

@@ -45,7 +45,7 @@ def server():
     argv = [sys.executable, "-m", "store.s3", str(port)]
     process = subprocess.Popen(argv, cwd=Path(__file__).resolve().parents[1], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(600):
+        for _ in range(2400):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
                 break
             if process.poll() is not None:
