@@ -474,13 +474,65 @@ def report(index, field, tree, theirs, ours):
     sys.stdout.flush()
 
 
+FIXTURES = Path(__file__).resolve().parents[2] / "crates/rooflens-compose/tests/fixtures"
+# What the goldens of the fixtures compose.
+ASKED = {
+    "training": [
+        ("train", []), ("eval", []), ("eval", ["ckpt_path=/x.ckpt", "trainer=ddp", "logger=many"]),
+        ("train", ["experiment=example"]), ("train", ["experiment=example", "logger=wandb"]), ("train", ["experiment=late"]),
+        ("train", ["experiment=example", "model=dense", "model.optimizer.lr=5e-4"]), ("train", ["debug=overfit"]),
+        ("train", ["debug=default", "experiment=example"]), ("train", ["callbacks=none", "trainer=gpu", "+trainer.fast_dev_run=true"]),
+        ("train", ["hparams_search=grid"]), ("train", ["logger=[csv,wandb]"]), ("train", ["~callbacks", "~trainer.devices"]),
+        ("train", ["data=imagse"]), ("train", ["model.lr=1"]), ("train", ["experiment=none"]), ("train", ["trainer.max_epochs=1,2"]),
+        ("train", ["+model/extra=x"]), ("train", ["hydra.run.dir=/out", "hydra.job.chdir=true", "tags=[a,b c]"]),
+    ],
+    "pipeline": [
+        ("config", []), ("config", ["hardware=gpu-b"]), ("config", ["runtime@pipeline.load=compiled", "output@pipeline.report=html"]),
+        ("config", ["model/tiny/arch@model.arch=wide", "model/tiny/infer@model.infer=sampled", "dataset/sampling=random"]),
+        ("config", ["dataset/sampling@dataset.sampling=random"]),
+        ("config", ["profiling/torch@pipeline.torch_profiler=torch-profiler.max", "pipeline.nsys.enable=true", "pipeline.nsys.trace=[cuda]"]),
+        ("config", ["profiling/ncu@pipeline.ncu=ncu.full"]), ("config", ["runtime=compiled"]), ("config", ["~profiling/ncu@pipeline.ncu"]),
+        ("config", ["pipeline.prefill.tokens=128", "experiment=second"]), ("config", ["+runtime@pipeline.extra=eager", "dataset.files.0=c.txt"]),
+        ("config", ["pipeline.torch_profiler={enable:false,activities:[]}"]), ("config", ["pipeline.ncus.enable=true"]),
+    ],
+}
+
+
+def write_goldens():
+    """What hydra-core says of the fixture trees, for the Rust tests."""
+    for name, asked in ASKED.items():
+        lines = []
+        for config, overrides in asked:
+            case = {"config": config, "overrides": overrides}
+            os.environ.pop("PROJECT_ROOT", None)
+            try:
+                with warnings.catch_warnings(), initialize_config_dir(version_base="1.3", config_dir=str(FIXTURES / name)):
+                    warnings.simplefilter("ignore")
+                    loader = GlobalHydra.instance().config_loader()
+                    full = loader.load_configuration(config, list(overrides), RunMode.RUN, from_shell=False)
+                    seen = view(full, RECORDED[-1], False)
+                case.update(job=seen["job"], resolved=seen["resolved"], choices=dict(seen["choices"]))
+                case["defaults"] = [entry[:4] for entry in seen["defaults"]]
+                case["run"] = OmegaConf.to_yaml(full.hydra.run)
+                case["job_logging"] = OmegaConf.to_yaml(full.hydra.job_logging)
+                case["params"] = OmegaConf.to_container(full.hydra.sweeper).get("params")
+            except Exception as error:
+                case["err"] = str(error).split("\n")[0]
+            lines.append(json.dumps(case))
+        (FIXTURES / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+        print(name, len(lines), "cases,", sum("err" in json.loads(line) for line in lines), "errors")
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    arguments.add_argument("--binary", required=True)
+    arguments.add_argument("--binary")
+    arguments.add_argument("--goldens", action="store_true", help="only write the goldens of the fixtures")
     arguments.add_argument("--cases", type=int, default=3000)
     arguments.add_argument("--seed", type=int, default=random.randrange(10**6))
     arguments.add_argument("--plant", type=int, default=0, help="how many cases to compose wrongly, too")
     options = arguments.parse_args()
+    if options.goldens:
+        return write_goldens()
     print(f"seed {options.seed}", flush=True)
     trees = [Tree(random.Random(f"{options.seed}/{index}")) for index in range(options.cases)]
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:

@@ -7,7 +7,7 @@ from typing import Any, Callable, ContextManager, Dict, List, NamedTuple, Option
 
 from rooflens.runtimes.pytorch import memory, weights
 from rooflens.runtimes.pytorch.inputs import chat_text, is_chat
-from rooflens.runtimes.pytorch.model import DTYPES, pick_dtype, read_config
+from rooflens.runtimes.pytorch.model import DTYPES, pick_dtype, read_config, tell_model
 from rooflens.workload import dataset, pictures
 from rooflens.workload.dataset import Round, Sample
 from rooflens.workload.events import Events
@@ -197,22 +197,13 @@ def model_arguments(spec: Spec, made: Checkpoint) -> Dict[str, Any]:
     }
 
 
-def tell_model(spec: Spec, events: Events, made: Checkpoint, config: Any, text_config: Any, **facts: Any) -> None:
+def tell(spec: Spec, events: Events, made: Checkpoint, config: Any, text_config: Any, **facts: Any) -> None:
     """Emits the event `model`. `facts`: dtype, device, device_name, compile and load_ns."""
     parameters, parameter_bytes = count_parameters(made.where)
-    events.emit(
-        "model",
-        name=spec.text("model.name"),
-        path=str(made.folder),
-        config_path=str(made.folder / "config.json"),
-        architecture=(getattr(config, "architectures", None) or [None])[0],
-        parameters=parameters,
-        parameter_bytes=parameter_bytes,
-        layers=getattr(text_config, "num_hidden_layers", None),
-        attention=None,
-        weights=made.source,
-        seed=spec.count("seed", 0, least=0) if made.source == "random" else None,
-        **facts,
+    architecture = (getattr(config, "architectures", None) or [None])[0]
+    tell_model(
+        spec, events, made.folder, made.source, text_config, architecture=architecture, parameters=parameters,
+        parameter_bytes=parameter_bytes, attention=None, **facts,
     )
 
 

@@ -1,5 +1,5 @@
 //! Two whole config trees in the style of real projects, composed as hydra-core 1.3.8 composes them
-//! (`oracles/compose/fixture_goldens.py` asked it).
+//! (`oracles/compose/compose_diff.py --goldens` asked it).
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -150,23 +150,14 @@ def steps_of(round_: Round, batch_index: int, batch: inputs.Batch, made: Generat
         is_prefill = step == 0
         rows.append(
             Step(
-                round=round_.number,
-                kind=round_.kind,
-                batch_index=batch_index,
-                step=step,
-                phase="prefill" if is_prefill else "decode",
-                batch=batch.size,
-                prefill_tokens=prompt_tokens if is_prefill else 0,
-                decode_tokens=0 if is_prefill else batch.size,
+                round=round_.number, kind=round_.kind, batch_index=batch_index, step=step,
+                phase="prefill" if is_prefill else "decode", batch=batch.size,
+                prefill_tokens=prompt_tokens if is_prefill else 0, decode_tokens=0 if is_prefill else batch.size,
                 computed_tokens=batch.size * (batch.width if is_prefill else 1),
-                kv_tokens=prompt_tokens + step * batch.size,
-                cache_length=batch.width + step,
+                kv_tokens=prompt_tokens + step * batch.size, cache_length=batch.width + step,
                 prompts=" ".join(f"{length}@0" for length in batch.lengths) if is_prefill else "",
-                pictures=batch.pictures if is_prefill else "none",
-                kv_usage=None,
-                waiting=None,
-                start_ns=made.marks_ns[step],
-                dur_ns=made.marks_ns[step + 1] - made.marks_ns[step],
+                pictures=batch.pictures if is_prefill else "none", kv_usage=None, waiting=None,
+                start_ns=made.marks_ns[step], dur_ns=made.marks_ns[step + 1] - made.marks_ns[step],
             )
         )
     return rows
@@ -175,16 +166,9 @@ def steps_of(round_: Round, batch_index: int, batch: inputs.Batch, made: Generat
 def requests_of(round_: Round, batch_index: int, ids: List[str], batch: inputs.Batch, made: Generated) -> List[Request]:
     return [
         Request(
-            round=round_.number,
-            kind=round_.kind,
-            batch_index=batch_index,
-            sample=sample,
-            prompt_tokens=length,
-            output_tokens=len(tokens),
-            start_ns=made.marks_ns[0],
-            queued_ns=None,
-            token_ns=made.marks_ns[1 : len(tokens) + 1],
-            finish="stop" if ended else "length",
+            round=round_.number, kind=round_.kind, batch_index=batch_index, sample=sample, prompt_tokens=length,
+            output_tokens=len(tokens), start_ns=made.marks_ns[0], queued_ns=None,
+            token_ns=made.marks_ns[1 : len(tokens) + 1], finish="stop" if ended else "length",
         )
         for sample, length, tokens, ended in zip(ids, batch.lengths, made.tokens, made.ended)
     ]

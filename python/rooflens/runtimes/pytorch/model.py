@@ -172,24 +172,22 @@ def refuse_unsupported(model: Any) -> None:
 def tell(spec: Spec, events: Events, loaded: Loaded, folder: Path, source: str, load_ns: int) -> None:
     import torch
 
-    model, config = loaded.model, loaded.model.config
-    text_config = text_config_of(config)
+    model, text_config = loaded.model, text_config_of(loaded.model.config)
     parameters = list(model.parameters())
-    events.emit(
-        "model",
-        name=spec.text("model.name"),
-        path=str(folder),
-        config_path=str(folder / "config.json"),
-        architecture=type(model).__name__,
+    tell_model(
+        spec, events, folder, source, text_config, architecture=type(model).__name__,
         parameters=sum(p.numel() for p in parameters),
         parameter_bytes=sum(p.numel() * p.element_size() for p in parameters),
-        dtype=str(model.dtype).replace("torch.", ""),
-        device=str(loaded.device),
+        dtype=str(model.dtype).replace("torch.", ""), device=str(loaded.device),
         device_name=devices.name(torch, loaded.device),
-        layers=getattr(text_config, "num_hidden_layers", None),
-        attention=getattr(text_config, "_attn_implementation", None),
-        compile=loaded.compiled,
-        weights=source,
-        seed=spec.count("seed", 0, least=0) if source == "random" else None,
-        load_ns=load_ns,
+        attention=getattr(text_config, "_attn_implementation", None), compile=loaded.compiled, load_ns=load_ns,
+    )
+
+
+def tell_model(spec: Spec, events: Events, folder: Path, source: str, text_config: Any, **facts: Any) -> None:
+    """Emits the event `model`; `facts` are the fields that each runtime knows in its own way."""
+    events.emit(
+        "model", name=spec.text("model.name"), path=str(folder), config_path=str(folder / "config.json"),
+        layers=getattr(text_config, "num_hidden_layers", None), weights=source,
+        seed=spec.count("seed", 0, least=0) if source == "random" else None, **facts,
     )

@@ -198,7 +198,7 @@ def engine_arguments(spec: Spec, made: engines.Checkpoint) -> Dict[str, Any]:
 def tell(spec: Spec, events: Events, loaded: Loaded, made: engines.Checkpoint, load_ns: int) -> None:
     import torch
 
-    engines.tell_model(
+    engines.tell(
         spec, events, made, made.config, text_config_of(made.config), dtype=str(made.dtype).replace("torch.", ""),
         device=str(loaded.device), device_name=devices.name(torch, loaded.device),
         compile=spec.flag("runtime.cuda_graph", True), load_ns=load_ns,

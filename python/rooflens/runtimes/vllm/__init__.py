@@ -248,7 +248,7 @@ def tell(spec: Spec, events: Events, loaded: Loaded, made: engines.Checkpoint, l
 
     config = loaded.engine.vllm_config.model_config
     is_gpu = loaded.device.type == "cuda"
-    engines.tell_model(
+    engines.tell(
         spec, events, made, config.hf_config, config.hf_text_config,
         dtype=str(config.dtype).replace("torch.", ""), device=str(loaded.device),
         device_name=torch.cuda.get_device_name() if is_gpu else devices.processor(),
