@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Advice, tested by doing it: on real PyTorch, on this machine's processor.
 
 Two tiny Llamas are run: a wide one, whose time is in its products, and the skeleton's own, whose time is in calling

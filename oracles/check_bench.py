@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """`rooflens bench` against the mock server, whose log is the truth: tokens in every form of answer, every kind of
 misbehavior counted by kind, no hang, exit codes, documents. Nothing here depends on time or load."""
 

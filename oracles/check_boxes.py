@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Boxes of grounding answers in a real browser: each lies on what the picture shows there.
 
 Pictures with a bright rectangle, in every orientation of EXIF, are answered about by a program in place of the

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Totals of `rooflens cost` against torch's FLOP counter, and bounds and estimates against formulas of its own.
 
 The FLOPs that the corpus's goldens count of real configs, all and useful, by operator class; and lower bound and estimate

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Damaged, odd and hostile files: never a crash, never silence.
 
 Each file must give exit 0 with valid JSON (and a data_loss note whenever the file ends before its end) or exit 5 with a
@@ -26,7 +25,6 @@ from trace_file import read_bytes
 RAW = "tracelens/inference/vllm_decode_full/graph_execution.json.gz"  # 0.5 MB unpacked
 PACKED = "tracelens/inference/sglang_decode/sglang_Qwen3-8B_decode.json.gz"
 TIMEOUT_S = 300
-
 
 # What the outcome must be.
 ANY = "any"  # exit 0 with valid JSON, or exit 5 with a hint

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Whether the JSON documents that Rooflens prints and saves are what `rooflens schema` says, and nothing more.
 
 Every command that prints JSON is asked for it, on the fixtures and the corpus, and every JSON file of the runs and

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """DuckDB over the Parquet of `rooflens analyze … -o DIR` against the JSON report: the same kernels (name, kind, count,
 total) and devices. Times are 64-bit integers, nothing is unsigned 64-bit, the schema version is in the file.
 """

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Every number of `rooflens analyze` against the plain reader, to the nanosecond; and the time ledger.
 
 The small files of the corpus, or all if ROOFLENS_WHOLE_CORPUS is set, its multi-rank directory as one job, and --made

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Named queries over a fleet with planted truth: the planted rows, to the nanosecond, and the same on every engine.
 
 `xtask make-fleet` writes a store and the rows that every query has to give. Each query is rendered and run on DuckDB and

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Other formats: plain sums over the same bytes against Rooflens.
 
 rocprofv3, rocpd, allocator snapshots, logs of libraries, exports of trtexec, metrics of servers and folders of

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """HolisticTraceAnalysis 0.5.0 against Rooflens, on every trace that HTA can read.
 
 The two must agree within 0.1 % on idle, compute, non-compute, communication, exposed communication and overlap. Where
@@ -59,7 +58,6 @@ DIFFERENCES = {
 }
 
 JOBS = ["hta/trace_filter"]  # directories whose traces are the ranks of one job
-
 
 QUANTITIES = [
     "kernel_time_ns",

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Which launches a regular expression for kernels selects, three ways.
 
 Python's `re.search` on the expression as it was given, Nsight Compute with the filter that `rooflens kernels profile

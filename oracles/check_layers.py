@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Layers that `rooflens analyze` finds by the names of kernels, against those that modules name.
 
 Each eager trace with modules is read once more without them: the layers must be the same. Each graph replay is held

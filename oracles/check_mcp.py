@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """`rooflens mcp` as the official client sees it, and under hostile calls.
 
 The SDK of the protocol calls every tool: answers are those of the command line and of the Parquet tables. Then come

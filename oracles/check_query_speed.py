@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """How long `rooflens query` takes beside bare DataFusion and DuckDB, over more runs, and in little memory. Release builds.
 
 --engines is the folder of `rooflens-query`, with `examples/bare` below it. Times are the best of several rounds, of whole

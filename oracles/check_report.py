@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The HTML report in a real browser: pages of several widths, light and dark, and their interactive charts.
 
 A page draws, asks nobody for anything, and reports no error. Every chart must draw, follow the color scheme, answer

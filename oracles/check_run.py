@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """`rooflens run` on real PyTorch and vLLM: tokens, steps, operators and files of whole runs.
 
 Needs torch, transformers and vLLM. A project is made, tiny checkpoints are run in it, and one model without a project.

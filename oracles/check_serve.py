@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """`rooflens serve` under many readers, in a real browser, and under attack.
 
 A store of made runs is read by 50 readers at once; a folder of runs with hostile names is opened in Chromium; a run is

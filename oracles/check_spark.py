@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """`rooflens-query-spark` on a real Spark cluster against DuckDB over the same files, and what happens when parts die.
 
 Every named query is asked twice of a fleet that was made, here and on the cluster: the same rows. Every query below must

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The store under torture: racing writers, SIGKILL, cut networks, rotten files.
 
 Nothing here shares code with Rooflens: manifests and Parquet files are read by the documented layout (store/reader.py).

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The timeline of the page, in a real browser: rows lead to the right nanosecond and back, and it is quick.
 
 Rows of kernels are clicked with a mouse, and what the timeline then shows is held against the trace's own JSON; a

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """`rooflens top` on a real pseudo-terminal: it draws, follows keys and resizes, and leaves the terminal as it was."""
 
 import atexit

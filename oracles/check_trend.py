@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Change points of `rooflens trend` against those of Apache Otava: the same, on Otava's own samples and on random series."""
 
 import random

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The wheel: what is in it, that it installs and starts anywhere, and that its types are true.
 
 Judges of their own are auditwheel, twine, pip, mypy and mypy's stubtest. A clean virtual environment without a compiler

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The plain reader: what a Kineto trace says, in exact integer nanoseconds.
 
 It is slow and simple on purpose, and shares no code with Rooflens. Numbers are
@@ -54,14 +53,6 @@ class Activity:
     @property
     def interval(self) -> tuple[int, int]:
         return self.start_ns, self.start_ns + self.dur_ns
-
-    @property
-    def copy(self) -> bool:
-        return self.kind != "kernel"
-
-    @property
-    def compute(self) -> bool:
-        return self.kind == "kernel" and not self.communication
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +181,9 @@ def intersection(left, right) -> int:
 def device_times(activities) -> dict[str, int]:
     """Busy, idle and the class unions of the activities of one device."""
     busy = union(a.interval for a in activities)
-    compute = union(a.interval for a in activities if a.compute)
+    compute = union(a.interval for a in activities if a.kind == "kernel" and not a.communication)
     communication = union(a.interval for a in activities if a.communication)
-    copies = union(a.interval for a in activities if a.copy)
+    copies = union(a.interval for a in activities if a.kind != "kernel")
     span = busy[-1][1] - busy[0][0] if busy else 0
     return {
         "span_ns": span,

@@ -13,7 +13,6 @@ from oracle import REPOSITORY, hub_snapshot, must
 # Tools that read traces, with the argument that takes paths.
 READERS = {"analyze": {}, "advise": {}, "list_tables": {}, "read_table": {"table": "kernel_dim"}}
 
-
 # Whatever lies outside has this in its names.
 SECRET = "SECRETOUTSIDE"
 FIXTURES = REPOSITORY / "fixtures"

@@ -59,7 +59,3 @@ class Page(unittest.TestCase):
         lines = list(case.differences(table, json.dumps(DOCUMENT)))
         self.assertEqual([line.split(":")[0] for line in lines], ["line 8", "line 9"])
         self.assertIn("the page has 2.1 ms", lines[0])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -24,7 +24,3 @@ class Differences(unittest.TestCase):
                   "layer_types": ["sliding_attention", "full_attention"]}
         golden = {"batch": 1, "seq": 4, "ref_causal_lastlogit": {"attn.core": 999}}
         self.assertEqual(check_cost.useful_flops(golden, config)["attn.core"], 4 * 17 * 3 * 5)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -136,7 +136,3 @@ class Links(unittest.TestCase):
             self.assertEqual(doc_links.listing_problems(docs), [
                 "docs/SUMMARY.md lists a.md 2 times, not once", "docs/SUMMARY.md lists b.md 0 times, not once",
                 "docs/README.md does not list b.md"])
-
-
-if __name__ == "__main__":
-    unittest.main()

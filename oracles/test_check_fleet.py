@@ -27,7 +27,3 @@ class Differences(unittest.TestCase):
 class Scripts(unittest.TestCase):
     def test_statements(self):
         self.assertEqual(engines.statements("-- a\nSET x = 1;\n\n-- b\nSELECT ';' AS y;\n"), ["-- a\nSET x = 1", "-- b\nSELECT ';' AS y"])
-
-
-if __name__ == "__main__":
-    unittest.main()

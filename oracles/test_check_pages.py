@@ -99,7 +99,3 @@ class Files(unittest.TestCase):
             check_pages.place_files("rooflens analyze trace.json.gz; rooflens analyze inspector/", Path(folder), Path("none"))
             found = sorted(str(file.relative_to(folder)) for file in Path(folder).rglob("*") if file.is_file())
         self.assertEqual(found, ["inspector/inspector.jsonl", "trace.json", "trace.json.gz"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -136,7 +136,3 @@ class Coverage(unittest.TestCase):
         commands = commands_with_json()
         self.assertTrue({"analyze", "kernels top", "assets variant", "monitor"} <= commands, commands)
         self.assertFalse({"man", "kernels profile", "report", "assets"} & commands, commands)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -82,7 +82,3 @@ class Reading(unittest.TestCase):
                            "traceEvents": [event("kernel", "k", n, 1) for n in range(5)]})
         found = load(text[: text.rindex('"ts"')])
         self.assertEqual((found.events, found.complete, found.rank), (4, False, 3))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """What Transformers itself builds and runs: makes the goldens of the configs in fixtures/cost.
 
     python transformers_cost.py make [--only TEXT] [--out DIR]

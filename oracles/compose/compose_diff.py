@@ -39,7 +39,6 @@ OPTIONS = ["a", "b", "c.min"]
 KEYS = ["x", "y", "z", "lr", "name", "d", "l"]
 PACKAGES = ["_global_", "_here_", "_group_", "pkg", "pkg.in", "_global_.top", "model", "srv.db", "hydra.job.env_set"]
 
-
 # What a hydra node may hold, and what it may not.
 HYDRA = [
     {"run": {"dir": "out/${x}"}}, {"run": {"dir": 5}}, {"job": {"name": "n", "chdir": "yes"}}, {"mode": "MULTIRUN"}, {"mode": 1},

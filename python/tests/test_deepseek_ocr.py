@@ -183,7 +183,3 @@ class AgainstVllm(unittest.TestCase):
                 self.assertTrue(torch.allclose(crops, want["images_crop"], atol=1e-6), size)
             else:
                 self.assertFalse(crops.any(), "zeros say that there are none")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -103,7 +103,3 @@ class Devices(unittest.TestCase):
             self.assertEqual(picked(names, kind), [ProfilerActivity.CPU, *more], (names, kind))
         with self.assertRaises(WorkloadError):
             picked(["cpu", "tpu"], "cpu")
-
-
-if __name__ == "__main__":
-    unittest.main()

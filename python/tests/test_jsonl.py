@@ -125,7 +125,3 @@ class Runs(unittest.TestCase):
         self.assertEqual(outcome.code, 1)
         message = outcome.events[-1]["message"]
         self.assertIn("samples.jsonl:1 is a chat, but the model's tokenizer has no chat template", message)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -60,7 +60,3 @@ class Names(unittest.TestCase):
         ran = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, cwd=PACKAGE)
         self.assertEqual(ran.returncode, peaks.MISSING)
         self.assertIn(f"hint: {sys.executable} -m pip install torch", ran.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -111,7 +111,3 @@ class Probe(unittest.TestCase):
         """)
         expected = str(["rooflens.decode", "rooflens.decode[1]", "rooflens.decode[2]", "rooflens.prefill"])
         self.assertIn(expected, start(script))
-
-
-if __name__ == "__main__":
-    unittest.main()

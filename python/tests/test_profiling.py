@@ -352,7 +352,3 @@ class Module(unittest.TestCase):
         done = self.run_module("--version", path=str(temporary_folder()))
         self.assertEqual(done.returncode, 3)
         self.assertRegex(done.stderr, r"^error: the program rooflens is not installed beside .*\nhint: .* pip install")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -226,7 +226,3 @@ class Budget(unittest.TestCase):
 
     def test_a_failure_of_the_test_itself_comes_first(self) -> None:
         self.assertIn("the test's own", str(self.outcome("test_own_failure")))
-
-
-if __name__ == "__main__":
-    unittest.main()

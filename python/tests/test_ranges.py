@@ -64,7 +64,3 @@ class Names(unittest.TestCase):
         self.assertEqual(names.count("rooflens.projector"), 1)
         self.assertEqual(names.count("rooflens.language"), 8, "in every step")
         self.assertFalse([name for name in names if name.startswith("module:")])
-
-
-if __name__ == "__main__":
-    unittest.main()

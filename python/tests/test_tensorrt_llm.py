@@ -150,7 +150,3 @@ class TensorRtLlm(unittest.TestCase):
             tensorrt_llm.pick_gpu(spec(device="cpu"))
         with self.assertRaisesRegex(WorkloadError, "other processes"):
             tensorrt_llm.prepare_environment(spec(tensor_parallel_size=2))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -135,7 +135,3 @@ class Clocks(unittest.TestCase):
         marks = gpu.finish()
         self.assertEqual([b - a for a, b in zip(marks, marks[1:])], [1_500_000] * 3)
         self.assertEqual(synchronized, ["cuda:1", "cuda:1"], "before the first mark and after the last, never between")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -101,7 +101,3 @@ class Choices(unittest.TestCase):
         self.assertTrue(made.ended[1])
         self.assertEqual(made.tokens[1][-1], end)
         self.assertLessEqual(len(made.tokens[1]), 5)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -91,7 +91,3 @@ class Vllm(unittest.TestCase):
         with mock.patch.dict("os.environ", QUICK):
             changes = {**CHANGES, **few, "infer.no_repeat_ngram_size": 2}
             self.assertEqual(repeats(run_workload("predict", changes, cache=self.cache.name)), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

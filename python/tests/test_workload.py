@@ -287,7 +287,3 @@ class Readme(unittest.TestCase):
         for table in (records.Step, records.Request, records.Tokens):
             for column in fields(table):
                 self.assertIn(f"`{column.name}`", text, f"{table.__name__}.{column.name}")
-
-
-if __name__ == "__main__":
-    unittest.main()
