@@ -160,15 +160,14 @@ class Weights(unittest.TestCase):
         record = {"config": config({"model.weights": chosen}), "project": "/", "pass": "measure", "output": "/"}
         return weights.source(Spec.of(record), folder)
 
-    def test_newcomer_07_weights_that_are_there_win_over_the_mark(self) -> None:
-        for files, chosen, source in (
-            (["config.json", "model-00001-of-00002.safetensors"], "auto", "checkpoint"),
-            (["config.json", "pytorch_model.bin"], "auto", "checkpoint"),
-            (["model.safetensors", "weights.random"], "auto", "checkpoint"),
-            (["config.json", "weights.random"], "auto", "random"),
-            (["model.safetensors"], "random", "random"),
-        ):
-            self.assertEqual(self.source(files, chosen), source, files)
+    def test_newcomer_07_a_checkpoint_is_used(self) -> None:
+        # Weights that are there win over the mark of a folder that had none.
+        for weights_file in ("model-00001-of-00002.safetensors", "pytorch_model.bin", "model.safetensors"):
+            self.assertEqual(self.source([weights_file, "weights.random"], "auto"), "checkpoint")
+
+    def test_newcomer_07_random_weights_are_asked_for(self) -> None:
+        self.assertEqual(self.source(["config.json", "weights.random"], "auto"), "random")
+        self.assertEqual(self.source(["model.safetensors"], "random"), "random")
         with self.assertRaises(WorkloadError):
             self.source(["config.json"], "auto")
 
