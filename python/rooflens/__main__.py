@@ -1,7 +1,5 @@
 """`python -m rooflens …`: runs the program `rooflens` that was installed with this package."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

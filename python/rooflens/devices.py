@@ -1,8 +1,6 @@
 """Devices as torch names them: cpu, cuda:1, xpu, mps, hpu. Whatever torch can use is used as it is; what a backend
 cannot tell is null."""
 
-from __future__ import annotations
-
 import platform
 from typing import Any, Dict, List, Optional
 

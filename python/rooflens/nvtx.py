@@ -1,7 +1,5 @@
 """NVTX ranges by whatever this process has for them: torch, the nvtx package, or NVIDIA's library."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from typing import Any, Callable, NamedTuple, Optional

@@ -8,8 +8,6 @@ what usually is. What a device cannot do is listed with the reason, never as zer
 Exit codes: 0 done · 1 failed · 3 torch or the device is not there; stderr says what helps.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

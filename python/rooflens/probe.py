@@ -15,8 +15,6 @@ When none of them is there, a mark costs a fraction of a microsecond. torch is n
 imported.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -10,8 +10,6 @@
 `rooflens.analyze` answers. `p.overhead` says what profiling cost.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import inspect

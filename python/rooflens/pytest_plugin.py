@@ -9,8 +9,6 @@ one; `copies` are copies between host and device, and within the device; `device
 busy. `operators` and `host_time` (calls of operators, and their time on the host) can be checked without a device.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path

@@ -5,8 +5,6 @@
     python -m rooflens.tiny qwen2.5-vl FOLDER   one that sees pictures
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

@@ -5,8 +5,6 @@ they import what it has. ROOFLENS_PYTEST_FROM names the site-packages of an inte
 has not.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """The three checkpoints of the tests, made once a process, and a model loaded as the workload does."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import shutil

@@ -1,7 +1,5 @@
 """A project, a config and a workload for the tests, as `rooflens init` and `rooflens run` make them."""
 
-from __future__ import annotations
-
 import atexit
 import copy
 import csv

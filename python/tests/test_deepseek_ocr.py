@@ -1,7 +1,5 @@
 """DeepSeek-OCR through PyTorch: a tiny model of its classes and calling convention, its pictures and its boxes."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import json

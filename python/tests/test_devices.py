@@ -1,7 +1,5 @@
 """Devices that no test machine has: a torch that claims them, and what is asked of it."""
 
-from __future__ import annotations
-
 import types
 import unittest
 from typing import Any, List

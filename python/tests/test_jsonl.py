@@ -1,7 +1,5 @@
 """Samples that are lines of JSONL files."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The probe: without torch, under torch.profiler, with events, and what it costs when nobody looks."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`rooflens.profile` around real torch code: what it leaves, what it costs, and what it refuses."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

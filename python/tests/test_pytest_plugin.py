@@ -1,7 +1,5 @@
 """`rooflens_budget`: as pytest runs it, and its numbers for a trace of a GPU."""
 
-from __future__ import annotations
-
 import json
 import unittest
 from pathlib import Path

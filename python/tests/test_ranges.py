@@ -1,7 +1,5 @@
 """Names in a profile: stages of a model that sees, the gate of a capture, compiled models."""
 
-from __future__ import annotations
-
 import contextlib
 import types
 import unittest

@@ -1,7 +1,5 @@
 """TensorRT-LLM without it: a module that answers as its LLM API documents. No GPU was at hand to run the real one."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime
 import json

@@ -1,7 +1,5 @@
 """Times: what the loop measures is what a bare loop takes, and the clocks count right."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import sys

@@ -1,7 +1,5 @@
 """The loop makes the tokens that `model.generate` makes."""
 
-from __future__ import annotations
-
 import contextlib
 import unittest
 from typing import Any, Iterator

@@ -1,7 +1,5 @@
 """vLLM from end to end on a CPU: tokens, scheduler facts, traces. Starting it takes a minute or two."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

@@ -1,7 +1,5 @@
 """A pass from end to end, in a process of its own: events, tables, trace, failures."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """The runtimes that can run a workload, one module each, in the order they are listed."""
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import dataclass
 from typing import Tuple

@@ -5,8 +5,6 @@ write to), ROOFLENS_SEED, ROOFLENS_MAX_NEW_TOKENS; ROOFLENS_EVENTS_FD for `roofl
 ROOFLENS_TRACE in the torch_profiler pass, at which the probe starts torch.profiler.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

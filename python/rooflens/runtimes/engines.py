@@ -1,7 +1,5 @@
 """What engines that batch by themselves have in common: all samples of a round are handed to them at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Callable, ContextManager, Dict, List, NamedTuple, Optional
 

@@ -4,8 +4,6 @@ Exit codes: 0 done · 1 the workload failed (the last event says why) · 2 the s
 read · 130 and 143 stopped by SIGINT and SIGTERM.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import os

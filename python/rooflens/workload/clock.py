@@ -4,8 +4,6 @@ All times are nanoseconds of the monotonic clock (CLOCK_MONOTONIC on Linux, the 
 process of a machine). `anchor` tells how it stands to Unix time, which profilers write.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any, Dict, List
 

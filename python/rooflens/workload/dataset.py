@@ -1,7 +1,5 @@
 """The samples, and the rounds over them."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Failures, told so that somebody can act on them: what happened, and what helps."""
 
-from __future__ import annotations
-
 import traceback
 from typing import Any, Dict, Optional
 

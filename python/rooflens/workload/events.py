@@ -5,8 +5,6 @@ written by one system call and never kept back, so whatever kills the process, a
 before stands there whole.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Prompts of JSONL files: a JSON object per line, the prompt in one of its fields."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

@@ -1,7 +1,5 @@
 """Pictures as a model is to see them: upright, in RGB; what is recorded of each; and answers that name boxes in them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List

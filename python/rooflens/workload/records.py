@@ -3,8 +3,6 @@
 They are written between batches, never inside a timed region, and flushed each time.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import asdict, dataclass, fields

@@ -1,7 +1,5 @@
 """What to run: the file that `rooflens run` writes for each pass."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """PyTorch with transformers: prefill and decode, one step at a time, each timed by itself."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from typing import Any, ContextManager, List

@@ -4,8 +4,6 @@ It is kept bare. Whatever can be made before the first step (masks, positions, e
 whatever is told is told after the last. The time between two marks is the time of a step, all of it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A picture becomes a square view of it, filled up with grey, and with `crop_mode`
 one. Every `downsample_ratio`² patches are a token; a token ends each row, and one more stands behind the view.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, fields
 from typing import Any, Dict, List, Tuple

@@ -1,7 +1,5 @@
 """Prompts as a batch of tokens: padded at the left, with masks and positions for every step to come."""
 
-from __future__ import annotations
-
 import inspect
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Optional

@@ -1,7 +1,5 @@
 """Memory of device and host: what the allocator says, and its history where that is asked for."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Loads a model of Hugging Face's layout with transformers, from its folder only."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pass under torch.profiler: trace.json.gz, and the FLOPs that only the profiler in memory knows."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from typing import Any, Dict, Iterator, List, Tuple

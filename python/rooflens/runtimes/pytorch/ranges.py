@@ -11,8 +11,6 @@
 | `rooflens.capture` | the phase to be captured; the CUDA profiler is started and stopped with it |
 """
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Tuple
 

@@ -1,7 +1,5 @@
 """Which token comes next: the same one that `model.generate` would take."""
 
-from __future__ import annotations
-
 from typing import Any, Dict, List, Optional, Tuple
 
 from rooflens.runtimes.pytorch.model import Loaded

@@ -1,7 +1,5 @@
 """Random weights: the same from the same seed, in memory or as a checkpoint for other runtimes."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -4,8 +4,6 @@ Written against the documentation of the LLM API and tested against a module tha
 TensorRT-LLM was run.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

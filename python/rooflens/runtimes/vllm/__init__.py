@@ -1,7 +1,5 @@
 """vLLM's own engine, offline and in this process: its scheduler makes the steps, we look on."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time

@@ -3,8 +3,6 @@
 The scheduler is looked at, not changed: its two methods that begin and end a step also note the time.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
