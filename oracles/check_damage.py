@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-from oracle import UNREADABLE, analyze, kineto_folder, main, option
+from oracle import UNREADABLE, analyze, main, option
 from trace_file import read_bytes
 
 RAW = "tracelens/inference/vllm_decode_full/graph_execution.json.gz"  # 0.5 MB unpacked
@@ -272,7 +272,7 @@ def all_cases(raw: bytes, packed: bytes, args):
 
 
 def check_all(judge_all, args, scratch: Path) -> None:
-    corpus = kineto_folder(args.corpus)
+    corpus = args.corpus / "kineto"
     raw, _ = read_bytes(corpus / RAW)
     ends, numbered = Counter(), enumerate(all_cases(raw, (corpus / PACKED).read_bytes(), args))
     workers = 2 * (os.cpu_count() or 1)

@@ -5,7 +5,7 @@ total) and devices. Times are 64-bit integers, nothing is unsigned 64-bit, the s
 from pathlib import Path
 
 import duckdb
-from oracle import analyze, kineto_folder, main
+from oracle import analyze, main
 
 INPUTS = [
     "tracelens/b200/eager_trace.json.gz",
@@ -91,7 +91,7 @@ def query(sql, **names) -> list[tuple]:
 
 
 def check_all(judge, args, scratch: Path) -> None:
-    corpus = kineto_folder(args.corpus)
+    corpus = args.corpus / "kineto"
     for number, name in enumerate(INPUTS):
         found, wrong = check(args.rooflens, corpus / name, scratch / f"run-{number}")
         judge.check(name, wrong, f"{len(found)} kernel names")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import kineto_truth as truth
 import made_traces
-from oracle import ONLY, UNREADABLE, analyze, differ, kineto_folder, main, option
+from oracle import ONLY, UNREADABLE, analyze, differ, main, option
 from trace_file import chosen_traces, corpus_traces
 
 JOBS = ["hta/trace_filter"]  # directories of the corpus that hold the ranks of one job
@@ -169,7 +169,7 @@ def ledger_shares(ledger, path: Path):
 
 
 def check_all(judge, args, scratch: Path) -> None:
-    corpus = kineto_folder(args.corpus)
+    corpus = args.corpus / "kineto"
     paths = [*chosen_traces(corpus), *(corpus / job for job in JOBS), *made_traces.make(scratch, args.made, args.seed)]
     with ProcessPoolExecutor(2) as pool:
         for path, what, wrong in pool.map(partial(check, args.rooflens), [p for p in paths if args.only in str(p)]):

@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 
 import kineto_truth as truth
-from oracle import ONLY, analyze, kineto_folder, main
+from oracle import ONLY, analyze, main
 from trace_file import corpus_traces, is_kineto
 
 TOLERANCE = 1e-3
@@ -297,7 +297,7 @@ def check_rules(trace, hta, rules):
 
 
 def check_all(judge, args, _scratch: Path) -> None:
-    corpus = kineto_folder(args.corpus)
+    corpus = args.corpus / "kineto"
     names = [str(f.relative_to(corpus)) for f in corpus_traces(corpus) if is_kineto(f)] + JOBS
     judge.check("DIFFERENCES names traces", [n for n in DIFFERENCES if not (corpus / n).exists()])
     with ProcessPoolExecutor(2) as pool:

@@ -12,7 +12,7 @@ import re
 from collections import Counter, defaultdict
 from decimal import Decimal
 from pathlib import Path
-from oracle import ONLY, analyze, kineto_folder, main
+from oracle import ONLY, analyze, main
 
 
 LAYER = re.compile(r"nn\.Module: \w*(?:Layer|Block)_(\d+)$")
@@ -125,7 +125,7 @@ def without_modules(document, folder) -> Path:
 
 
 def check_all(judge, args, scratch: Path) -> None:
-    folder = kineto_folder(args.corpus)
+    folder = args.corpus / "kineto"
     for name in [name for name in EAGER if args.only in name]:
         document, trace = events(folder / name)
         judge.check(name, compare(args.rooflens, without_modules(document, scratch), of_modules(trace)))

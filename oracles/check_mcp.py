@@ -10,7 +10,6 @@ import asyncio
 import json
 import os
 import re
-import subprocess
 import time
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client
 
 from mcp_attacks import SECRET, Attack, Files, attacks
 from mcp_wire import below_the_protocol
-from oracle import Judge, main, option, run
+from oracle import Judge, main, option, run, said
 
 # Characters of an answer, with what to ask next.
 MOST = 24_000 + 500
@@ -91,12 +90,11 @@ def same(tool, failed, text, binary, files):
     if failed:
         yield text
     elif tool in COMMANDS:
-        argv = [str(binary), *COMMANDS[tool]]
         env = {**os.environ, "COLUMNS": "110", "HF_HUB_CACHE": str(files.cache)}
-        done = subprocess.run(argv, cwd=files.root, env=env, capture_output=True, text=True, check=True)
+        printed = said(binary, *COMMANDS[tool], cwd=files.root, env=env)
         answer, _, following = text.rpartition("\n\nNext: ")
-        if answer.rstrip() != done.stdout.rstrip() or not following:
-            pairs = zip(answer.splitlines(), done.stdout.splitlines())
+        if answer.rstrip() != printed.rstrip() or not following:
+            pairs = zip(answer.splitlines(), printed.splitlines())
             yield next((f"{a!r}, and the command line has {b!r}" for a, b in pairs if a != b), f"ends in {text[-200:]!r}")
     elif tool == "explain":
         for meaning in json.loads(run(binary, "explain", "kernels.dur_ns", "--format", "json").stdout)["meanings"]:

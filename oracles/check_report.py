@@ -7,7 +7,7 @@ filters, send its clicks on, be reached by keys, and give way to its still pictu
 from pathlib import Path
 
 from chromium import Browser, chromium
-from oracle import FIXTURES, kineto_folder, main, must
+from oracle import FIXTURES, main, must
 
 LOOKS = [(1280, 900, "light"), (1280, 900, "dark"), (1400, 900, "light"), (1920, 1080, "light"), (380, 800, "light")]
 # A window from this width on has room for every cell of every table.
@@ -134,7 +134,7 @@ def look(browser: Browser, address: str, width: int, height: int, scheme: str, h
 
 
 def check_all(judge, args, folder: Path) -> None:
-    corpus = kineto_folder(args.corpus)
+    corpus = args.corpus / "kineto"
     model = ["--model", args.corpus / "configs/Qwen--Qwen3-8B.json", "--hardware", "amd-mi300x"]
     sglang = corpus / "tracelens/inference/sglang_decode/sglang_Qwen3-8B_decode.json.gz"
     traces = {

@@ -17,7 +17,7 @@ import sys
 import time
 import zipfile
 from pathlib import Path
-from oracle import FIXTURES, WHEEL, install, installed_environment, main
+from oracle import FIXTURES, WHEEL, install, installed_environment, main, said
 
 
 LARGEST = 40_000_000
@@ -32,14 +32,6 @@ ALLOWED = r"""
 rooflens\._rooflens\.(Analysis|Comparison|Cost)\.__getattr__
 rooflens\._rooflens\.Analysis\.(kernels|ledger|operators|phases)
 """
-
-
-def said(*words, **options) -> str:
-    """What a command prints on both streams; it must succeed."""
-    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-    if done.returncode != 0:
-        raise RuntimeError(f"{words[0]} {words[1]} …: exit code {done.returncode}\n{done.stdout[-2000:]}")
-    return done.stdout
 
 
 def contents(wheel: Path):

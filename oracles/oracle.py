@@ -12,6 +12,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 FIXTURES = REPOSITORY / "fixtures"
+CORPUS = Path(os.environ.get("ROOFLENS_CORPUS", REPOSITORY / "../shared/data"))
 UNREADABLE = 5
 MOST_SHOWN = 10
 
@@ -31,7 +32,8 @@ class Outcome:
         return json.loads(self.stdout, parse_constant=refuse)
 
     def failure(self) -> str:
-        return f"exit code {self.code}: {self.stderr.strip()[-1500:]}"
+        said = self.stderr.strip() or self.stdout.decode("utf-8", "replace").strip()
+        return f"exit code {self.code}: {said[-1500:]}"
 
 
 def refuse(constant):
@@ -140,7 +142,7 @@ WHEEL = needs("--wheel", "as bash .ci/wheel builds it")
 def arguments(*options, binary=True) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__.split("\n")[0])
     parser.add_argument("--rooflens", type=existing, required=binary, metavar="BIN")
-    parser.add_argument("--corpus", type=existing, default=default_corpus(), metavar="DIR")
+    parser.add_argument("--corpus", type=existing, default=CORPUS, metavar="DIR")
     for names, settings in options:
         parser.add_argument(*names, **settings)
     return parser.parse_args()
@@ -154,14 +156,6 @@ def main(check, *options, binary=True) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         check(judge, args, Path(folder).resolve())
     sys.exit(judge.finish())
-
-
-def default_corpus() -> Path:
-    return Path(os.environ.get("ROOFLENS_CORPUS", REPOSITORY / "../shared/data"))
-
-
-def kineto_folder(corpus: Path) -> Path:
-    return corpus / "kineto" if (corpus / "kineto").is_dir() else corpus
 
 
 def repository_files() -> list[Path]:

@@ -2,12 +2,11 @@
 
 import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from documents.validate import Documents
-from oracle import REPOSITORY
+from oracle import REPOSITORY, Outcome, run
 
 # Commands whose documents check_run.py and check_serving.py validate.
 OF_OTHER_ORACLES = {"bench", "hardware measure"}
@@ -35,19 +34,17 @@ class Asking:
         """The document that a command prints, once it was validated; None where an input may be refused, and is."""
         ended = self.run(*words, "--format", "json", **settings)
         where = " ".join(["rooflens", *map(str, words)])
-        if may_refuse and ended.returncode != 0 and not ended.stdout:
+        if may_refuse and ended.code != 0 and not ended.stdout:
             return None
-        if ended.returncode != code:
-            said = ended.stderr.decode("utf-8", "replace").strip()[-400:]
-            self.documents.wrong.append(f"{where}: exit code {ended.returncode}, not {code}: {said}")
+        if ended.code != code:
+            self.documents.wrong.append(f"{where}: {ended.failure()}, not {code}")
             return None
         self.answered.add(self.command_of(words))
         return self.documents.text(ended.stdout, where, expected)
 
-    def run(self, *words: Any, cwd: Path | None = None, env: dict[str, Any] | None = None) -> Any:
-        argv = [str(self.binary), "--quiet", *map(str, words)]
+    def run(self, *words: Any, cwd: Path | None = None, env: dict[str, Any] | None = None) -> Outcome:
         environment = {**os.environ, **GIT, **{key: str(value) for key, value in (env or {}).items()}}
-        return subprocess.run(argv, capture_output=True, cwd=cwd, env=environment, stdin=subprocess.DEVNULL)
+        return run(self.binary, "--quiet", *words, cwd=cwd, env=environment)
 
     def stream(self, *words: Any) -> None:
         """Lines of samples: the first is a document, each further line a row of it."""
