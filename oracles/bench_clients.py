@@ -37,21 +37,27 @@ class Measured:
 
 
 class Client:
-    """A client; `argv` and `read` are its own."""
+    """A client. Each kind has its own `argv`, and `read` returns nanoseconds."""
 
     def __init__(self, binary):
         self.binary = binary
 
+    def command(self, load, server, folder):
+        return [self.binary, *self.argv(server), *load.words()]
+
+    def document(self, folder):
+        return json.loads((folder / "stdout").read_text())
+
     def run(self, load, server, folder, watch=None, timeout_s=1800):
         out, begin = Path(folder) / "stdout", time.monotonic()
-        argv = [self.binary, *self.argv(server), *load.words()]
+        argv = self.command(load, server, Path(folder))
         with out.open("wb") as stdout, (Path(folder) / "stderr").open("wb") as stderr:
             process = subprocess.Popen(list(map(str, argv)), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=folder)
             code, usage = wait(process, watch, begin + timeout_s)
         # 4: rooflens says that it was the bottleneck, as it is against a server that never waits.
         if code not in (0, 4 if self.name == "rooflens" else 0):
             raise RuntimeError(f"{self.name} ended with {code}: {(Path(folder) / 'stderr').read_text()[-2000:]}")
-        document = json.loads(out.read_text())
+        document = self.document(Path(folder))
         pairs = ((name, percent) for name in ("ttft", "itl") for percent in (50, 99))
         reported = {f"{name}_p{percent}": (self.read(document, name, percent) or 0) / 1e6 for name, percent in pairs}
         cost = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, time.monotonic() - begin
