@@ -18,7 +18,7 @@ from pathlib import Path
 from judged import Judge
 from rooflens_cli import REPOSITORY, arguments, hub_snapshot
 
-SKELETON = REPOSITORY / "crates/rooflens-project/skeleton"
+SKELETON = REPOSITORY / "crates/rooflens-collect/skeleton"
 NEW_TOKENS = 5
 SHORT = ["repeats=1", "warmup_rounds=0", f"infer.max_new_tokens={NEW_TOKENS}"]
 HUB_NAME = "somebody/tiny-llama"

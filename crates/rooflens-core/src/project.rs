@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use rooflens_project::skeleton::Written;
+use rooflens_collect::project::skeleton::Written;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::headline;
-use rooflens_compare::trend::{ChangePoint, TrendOptions, change_points};
+use rooflens_analyze::compare::headline;
+use rooflens_analyze::compare::trend::{ChangePoint, TrendOptions, change_points};
 use rooflens_ingest::csv::{self, CsvRow};
 use rooflens_report::Part;
 use rooflens_report::trend::parts;

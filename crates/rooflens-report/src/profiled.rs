@@ -1,7 +1,7 @@
 //! Launches under a profiler, laid out.
 
-use rooflens_kernels::counters::missing;
-use rooflens_kernels::{Bound, Kernel, Profile, Shares, SourcedPeak, Suggestion, UnprofiledKernel};
+use rooflens_analyze::kernels::counters::missing;
+use rooflens_analyze::kernels::{Bound, Kernel, Profile, Shares, SourcedPeak, Suggestion, UnprofiledKernel};
 
 use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
 use crate::figure::{RooflineChart, RooflineDevice, RooflineOperator};

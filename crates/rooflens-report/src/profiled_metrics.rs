@@ -1,6 +1,6 @@
 //! Every metric of profiled launches, as comma-separated values.
 
-use rooflens_kernels::ProfiledLaunch;
+use rooflens_analyze::kernels::ProfiledLaunch;
 
 use crate::block::{Cell, Column, Row, Table};
 use crate::{render, text};

@@ -6,6 +6,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use indicatif::DecimalBytes;
 use rooflens_collect::execute::transform;
+use rooflens_collect::project::ProjectError;
+use rooflens_collect::project::assets::readme::{
+    DatasetTree, TreeEntry, first_level, plan_readme, write_readme,
+};
+use rooflens_collect::project::assets::variants::{
+    METADATA, Subset, SubsetRequest, Transforming, VariantMetadata, VariantOrigin, VariantPlan,
+    VariantRequest, VariantVerification, plan_subset, plan_variant, verify_variants, write_subset,
+    write_variant,
+};
+use rooflens_collect::project::assets::{
+    Action, AssetOutcome, AssetState, AssetStatus, AssetStep, AssetVerification, Bootstrap, FileProblem,
+    Ignored, Project, Required, StepResult, Verdict, apply, failure, ignored, plan, status as look,
+    verify as check,
+};
 use rooflens_compose::EnvironmentLookup;
 use rooflens_compose::clock::LocalTime;
 use rooflens_core::document::SchemaTag;
@@ -17,18 +31,6 @@ use rooflens_core::exit::Exit;
 use rooflens_core::project::within;
 use rooflens_core::shell::word;
 use rooflens_core::text::{self, counted};
-use rooflens_project::ProjectError;
-use rooflens_project::assets::readme::{DatasetTree, TreeEntry, first_level, plan_readme, write_readme};
-use rooflens_project::assets::variants::{
-    METADATA, Subset, SubsetRequest, Transforming, VariantMetadata, VariantOrigin, VariantPlan,
-    VariantRequest, VariantVerification, plan_subset, plan_variant, verify_variants, write_subset,
-    write_variant,
-};
-use rooflens_project::assets::{
-    Action, AssetOutcome, AssetState, AssetStatus, AssetStep, AssetVerification, Bootstrap, FileProblem,
-    Ignored, Project, Required, StepResult, Verdict, apply, failure, ignored, plan, status as look,
-    verify as check,
-};
 
 use crate::console::Console;
 use crate::error::{CliError, exit_of};
@@ -529,7 +531,7 @@ fn readme_lines(tree: &DatasetTree) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use rooflens_project::assets::AssetSize;
+    use rooflens_collect::project::assets::AssetSize;
 
     use super::*;
 

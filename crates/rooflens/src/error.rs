@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use rooflens_collect::project::{FaultClass, ProjectError};
+use rooflens_collect::sample::Missing;
 use rooflens_core::error::{CompareError, CostError, Error, Hint};
 use rooflens_core::exit::Exit;
 use rooflens_core::shell::word;
 use rooflens_core::text::counted;
-use rooflens_project::{FaultClass, ProjectError};
-use rooflens_sample::Missing;
 
 /// A failure that ends the command.
 #[derive(Debug, thiserror::Error)]

@@ -2,6 +2,12 @@
 
 use std::path::Path;
 
+use rooflens_collect::project::ProjectError;
+use rooflens_collect::project::externals::{
+    AddRequest, Added, Condition, Externals, HookAction, SourceKind, SourceStatus, StagedReason,
+    StatusReport, SyncOutcome, SyncReport, SyncRequest, Synced, UpdateRow, UpdateState,
+};
+use rooflens_collect::project::hub;
 use rooflens_core::document::SchemaTag;
 use rooflens_core::document::externals::{
     ExternalsAddDocument, ExternalsGuardDocument, ExternalsStagedDocument, ExternalsStatusDocument,
@@ -9,12 +15,6 @@ use rooflens_core::document::externals::{
 };
 use rooflens_core::exit::Exit;
 use rooflens_core::text;
-use rooflens_project::ProjectError;
-use rooflens_project::externals::{
-    AddRequest, Added, Condition, Externals, HookAction, SourceKind, SourceStatus, StagedReason,
-    StatusReport, SyncOutcome, SyncReport, SyncRequest, Synced, UpdateRow, UpdateState,
-};
-use rooflens_project::hub;
 
 use crate::assets::environment;
 use crate::console::Console;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rooflens_compare::headline::measured_requests;
-use rooflens_compare::load::account::{LatencyParts, SlowBy, slow_requests, typical_gap};
-use rooflens_compare::load::pareto::{OperatingPoint, pareto_front};
-use rooflens_compare::load::search::RateSearch;
-use rooflens_compare::load::slo::Slo;
-use rooflens_compare::load::steady::SteadyVerdict;
+use rooflens_analyze::compare::headline::measured_requests;
+use rooflens_analyze::compare::load::account::{LatencyParts, SlowBy, slow_requests, typical_gap};
+use rooflens_analyze::compare::load::pareto::{OperatingPoint, pareto_front};
+use rooflens_analyze::compare::load::search::RateSearch;
+use rooflens_analyze::compare::load::slo::Slo;
+use rooflens_analyze::compare::load::steady::SteadyVerdict;
 use rooflens_load::scrape::ServerSummary;
 use rooflens_load::why::{LoadContext, find_latency_cause};
 use rooflens_report::bench::BenchFacts;

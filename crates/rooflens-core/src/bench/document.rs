@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rooflens_compare::load::account::SlowRequests;
-use rooflens_compare::load::slo::{Goodput, ObjectiveResult};
-use rooflens_compare::load::steady::Steadiness;
+use rooflens_analyze::compare::load::account::SlowRequests;
+use rooflens_analyze::compare::load::slo::{Goodput, ObjectiveResult};
+use rooflens_analyze::compare::load::steady::Steadiness;
 use rooflens_load::record::ClientHealth;
 use rooflens_load::scrape::ServerSummary;
 use rooflens_load::why::LatencyFinding;

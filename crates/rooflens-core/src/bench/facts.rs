@@ -1,8 +1,8 @@
 //! The document of a load test, laid out for people.
 
-use rooflens_compare::headline::{self, MeasuredRequest, RequestTimes};
-use rooflens_compare::load::account::LatencyParts;
-use rooflens_compare::load::steady::SteadyVerdict;
+use rooflens_analyze::compare::headline::{self, MeasuredRequest, RequestTimes};
+use rooflens_analyze::compare::load::account::LatencyParts;
+use rooflens_analyze::compare::load::steady::SteadyVerdict;
 use rooflens_load::scrape::{ServerGauge, ServerSample};
 use rooflens_load::why::LatencyCause;
 use rooflens_report::bench::{BenchFacts, LatencyRow, LevelRow, ObjectiveRow, Timeline, TimelineSeries};
@@ -196,7 +196,7 @@ fn numbers(document: &BenchDocument) -> Vec<(&'static str, Cell, &'static str)> 
 }
 
 fn objectives(document: &BenchDocument) -> Vec<ObjectiveRow> {
-    let row = |one: &rooflens_compare::load::slo::ObjectiveResult| {
+    let row = |one: &rooflens_analyze::compare::load::slo::ObjectiveResult| {
         let is_time = one.objective.contains("_p");
         let cell = |value: f64| match () {
             () if is_time => Cell::MeanTime(value),

@@ -1,6 +1,6 @@
 //! Gates of a load test: what makes it fail.
 
-use rooflens_compare::headline::{self, HeadlineMetric};
+use rooflens_analyze::compare::headline::{self, HeadlineMetric};
 use rooflens_report::block::ChartUnit;
 use rooflens_report::format;
 

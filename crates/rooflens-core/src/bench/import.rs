@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::headline::{self, MEASURED};
-use rooflens_compare::load::blocks::assign_blocks;
+use rooflens_analyze::compare::headline::{self, MEASURED};
+use rooflens_analyze::compare::load::blocks::assign_blocks;
 use rooflens_ingest::bench_results::{self, BenchResult};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::parquet_io::{edit_run_row, write_table};

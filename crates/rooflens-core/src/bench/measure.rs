@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rooflens_compare::headline::{self, MEASURED, MeasuredRequest, RequestTimes};
-use rooflens_compare::load::blocks::assign_blocks;
-use rooflens_compare::load::interval::{mean_interval, quantile_interval};
-use rooflens_compare::load::omission::{UserRequest, corrected};
-use rooflens_compare::load::steady::{Arrival, Steadiness, steadiness};
-use rooflens_compare::load::warmup::warm_up;
+use rooflens_analyze::compare::headline::{self, MEASURED, MeasuredRequest, RequestTimes};
+use rooflens_analyze::compare::load::blocks::assign_blocks;
+use rooflens_analyze::compare::load::interval::{mean_interval, quantile_interval};
+use rooflens_analyze::compare::load::omission::{UserRequest, corrected};
+use rooflens_analyze::compare::load::steady::{Arrival, Steadiness, steadiness};
+use rooflens_analyze::compare::load::warmup::warm_up;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::parquet_io::{read_table, write_table};
 use rooflens_schema::tables::{RequestStatus, Requests, Tokens};

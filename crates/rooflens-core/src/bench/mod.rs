@@ -30,8 +30,8 @@ mod workload;
 
 use std::path::PathBuf;
 
-use rooflens_compare::load::search::{RateSearch, SearchOptions};
-use rooflens_compare::load::slo::Slo;
+use rooflens_analyze::compare::load::search::{RateSearch, SearchOptions};
+use rooflens_analyze::compare::load::slo::Slo;
 use rooflens_load::scrape::PlainClient;
 use rooflens_report::bench::BenchFacts;
 

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rooflens_compare::headline::MeasuredRequest;
-use rooflens_compare::load::slo::Slo;
+use rooflens_analyze::compare::headline::MeasuredRequest;
+use rooflens_analyze::compare::load::slo::Slo;
 use rooflens_load::engine::{LoadProgress, LoadWatch};
 use rooflens_load::record::RequestRecord;
 use rooflens_schema::Opt;

@@ -1,6 +1,6 @@
 //! What differs between two sides besides what they are compared by, and does the comparison mean anything?
 
-use rooflens_compare::{Check, CheckVerdict, ConfigDifference};
+use rooflens_analyze::compare::{Check, CheckVerdict, ConfigDifference};
 
 use super::facts::{LIBRARIES, OUTPUT_LENGTH};
 use super::side::Side;

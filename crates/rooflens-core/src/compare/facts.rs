@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::parquet_io::read_table;
 use rooflens_schema::tables::{Runs, TraceMeta};

@@ -1,7 +1,7 @@
 //! `--fail-on 'tpot_p50>+3%'`: a metric, `>` or `<`, and a bound: a signed change in percent, or a value of B.
 
-use rooflens_compare::Headline;
-use rooflens_compare::headline::{self, HeadlineMetric};
+use rooflens_analyze::compare::Headline;
+use rooflens_analyze::compare::headline::{self, HeadlineMetric};
 
 use crate::error::CompareError;
 

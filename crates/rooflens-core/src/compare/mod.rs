@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::headline;
-use rooflens_compare::{CheckVerdict, Headline, Pair, all_places, judge, places};
+use rooflens_analyze::compare::headline;
+use rooflens_analyze::compare::{CheckVerdict, Headline, Pair, all_places, judge, places};
 use rooflens_report::Part;
 use rooflens_report::compare::parts;
 use schemars::JsonSchema;

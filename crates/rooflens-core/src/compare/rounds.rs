@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::headline::{self, MeasuredRequest, MetricSample};
-use rooflens_compare::{FEWEST_PAIRS, Headline};
+use rooflens_analyze::compare::headline::{self, MeasuredRequest, MetricSample};
+use rooflens_analyze::compare::{FEWEST_PAIRS, Headline};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::read_table;

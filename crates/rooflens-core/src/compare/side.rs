@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::RankTimeline;
-use rooflens_compare::headline::MetricSample;
+use rooflens_analyze::compare::RankTimeline;
+use rooflens_analyze::compare::headline::MetricSample;
 use rooflens_schema::{Notes, RunDir};
 use serde_json::Value as Json;
 

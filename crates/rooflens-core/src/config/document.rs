@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use rooflens_collect::project::migrate::Renamed;
 use rooflens_compose::value::{Int, Key, Node, Value, float_repr, python_str};
 use rooflens_compose::{ComposeError, Composition, CompositionView, Job};
-use rooflens_project::migrate::Renamed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};

@@ -12,7 +12,7 @@ pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
 
 /// Library, driver and devices, from the states that `rooflens monitor` knows.
 fn nvidia(machine: &Machine) -> Vec<DoctorCheck> {
-    let parts = rooflens_sample::nvml::parts(machine.nvml.as_deref()).into_iter();
+    let parts = rooflens_collect::sample::nvml::parts(machine.nvml.as_deref()).into_iter();
     parts
         .map(|part| DoctorCheck {
             name: part.name.into(),

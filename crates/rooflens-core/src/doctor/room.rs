@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflens_sample::host::free_bytes;
+use rooflens_collect::sample::host::free_bytes;
 
 use super::{DoctorCheck, Machine};
 

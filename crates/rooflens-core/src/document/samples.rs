@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use rooflens_sample::clock::Anchor;
-use rooflens_sample::field::{CounterValue, SampleValues};
-use rooflens_sample::latest::{Latest, LatestValues};
-use rooflens_sample::source::{DeviceProcess, Reason, SampleClock, Subject};
-use rooflens_sample::{Missing, Opened, Source, throttle};
+use rooflens_collect::sample::clock::Anchor;
+use rooflens_collect::sample::field::{CounterValue, SampleValues};
+use rooflens_collect::sample::latest::{Latest, LatestValues};
+use rooflens_collect::sample::source::{DeviceProcess, Reason, SampleClock, Subject};
+use rooflens_collect::sample::{Missing, Opened, Source, throttle};
 use rooflens_schema::Note;
 use rooflens_schema::tables::CounterRow;
 use schemars::JsonSchema;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rooflens_compare::headline::{self, HeadlineMetric};
+use rooflens_analyze::compare::headline::{self, HeadlineMetric};
 
 use super::{ErrorKind, Hint};
 use crate::shell::word;

@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use rooflens_collect::kernel_regex::RegexError;
 use rooflens_collect::nsys_export::ExportError;
 use rooflens_collect::profilers::ncu::NcuRefusal;
+use rooflens_collect::project::{FaultClass, ProjectError};
 use rooflens_collect::{ExecuteError, PlanError};
 use rooflens_compose::ComposeError;
 use rooflens_ingest::IngestError;
-use rooflens_project::{FaultClass, ProjectError};
 use rooflens_schema::SchemaError;
 
 pub use self::bench::BenchError;

@@ -15,9 +15,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use rooflens_analyze::analyses;
+use rooflens_analyze::compare::headline;
 use rooflens_analyze::kernel_catalog::KernelClass;
-use rooflens_compare::headline;
-use rooflens_project::names;
+use rooflens_collect::project::names;
 use rooflens_schema::Severity;
 use rooflens_schema::table::{ColumnSchema, TableSpec};
 use rooflens_schema::tables::{self, ApiKind, GapCause, PhaseKind, PhaseSource};

@@ -1,7 +1,7 @@
 //! The labels on screens and pages that no registry has: headings of columns, lines of the ledger, labels.
 //! A test asks `explain` for every heading of every section of the report.
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 
 use super::{GlossaryEntry, bench, charts, labels, other_screens, plain, runs};
 

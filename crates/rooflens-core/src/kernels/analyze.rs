@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use rooflens_analyze::kernels::{
+    MOST_ASKED, Profile, ProfiledLaunch, ProfilerAdvice, ProfilerTool, TimelineDurations, expanded,
+};
 use rooflens_compose::nearest;
 use rooflens_ingest::ncu::{self, RuleGrade};
 use rooflens_ingest::rocprof_compute;
-use rooflens_kernels::{
-    MOST_ASKED, Profile, ProfiledLaunch, ProfilerAdvice, ProfilerTool, TimelineDurations, expanded,
-};
 use rooflens_report::Part;
 use rooflens_report::profiled::parts;
 use rooflens_schema::{Note, Notes};
@@ -126,8 +126,8 @@ fn profile_of(request: &ProfiledRequest, observer: &SharedObserver) -> Result<Pr
         }
         times = Some(sums);
     }
-    let known = device::known(request.hardware.as_deref(), &rooflens_kernels::hint(&launches))?;
-    let mut profile = rooflens_kernels::profile(&launches, known.as_ref(), times.as_ref());
+    let known = device::known(request.hardware.as_deref(), &rooflens_analyze::kernels::hint(&launches))?;
+    let mut profile = rooflens_analyze::kernels::profile(&launches, known.as_ref(), times.as_ref());
     profile.ask(&launches, columns(&request.columns, &launches, observer));
     Ok(ProfiledKernels { profile, launches, notes: notes.rows(), stopped })
 }

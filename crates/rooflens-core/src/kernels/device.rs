@@ -1,9 +1,9 @@
 //! The device of a report in the catalog: by the name that was given or that the report has, else by
 //! compute capability and number of multiprocessors where only one device has them.
 
+use rooflens_analyze::kernels::{CatalogDevice, DeviceHint};
 use rooflens_cost::hardware::{Catalog, Device};
 use rooflens_cost::precision::Dtype;
-use rooflens_kernels::{CatalogDevice, DeviceHint};
 
 use crate::error::CostError;
 use crate::error::Error;

@@ -4,13 +4,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rooflens_analyze::kernels::choose::Candidate;
+use rooflens_analyze::kernels::name_pattern;
 use rooflens_analyze::top::TopKernel;
 use rooflens_collect::kernel_regex::KernelRegex;
 use rooflens_collect::profilers::ncu::kernel_id;
 use rooflens_compose::value::{Int, Key, Map, Node, Value, python_str};
 use rooflens_compose::yaml;
-use rooflens_kernels::choose::Candidate;
-use rooflens_kernels::name_pattern;
 
 use crate::error::Error;
 

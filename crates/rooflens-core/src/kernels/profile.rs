@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rooflens_analyze::kernels::choose::{Chosen, choose};
 use rooflens_collect::ask;
 use rooflens_collect::execute::{Executor, Processes, StepEnd, StepObserver, find_program};
 use rooflens_collect::plan::{
@@ -11,7 +12,6 @@ use rooflens_collect::plan::{
 };
 use rooflens_collect::profilers::ncu::{NcuRequest, argv, refusal};
 use rooflens_collect::runtimes::RecordingGate;
-use rooflens_kernels::choose::{Chosen, choose};
 use rooflens_report::format;
 use rooflens_schema::RunDir;
 

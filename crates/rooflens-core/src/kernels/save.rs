@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflens_kernels::{Profile, ProfiledLaunch};
+use rooflens_analyze::kernels::{Profile, ProfiledLaunch};
 use rooflens_report::block::Block;
 use rooflens_report::cost::{csv, markdown, page as html};
 use rooflens_report::profiled::parts;

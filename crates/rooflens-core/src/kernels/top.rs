@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use rooflens_analyze::kernels::choose::choose;
 use rooflens_analyze::top::TopKernel;
 use rooflens_collect::kernel_regex::KernelRegex;
-use rooflens_kernels::choose::choose;
 use rooflens_report::Part;
 use rooflens_report::top::{nothing, parts};
 use rooflens_schema::tables::PhaseKind;

@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::project::hub::{CachedModel, HubName};
 use rooflens_compose::Host;
 use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::hardware::{Catalog, Device, Properties};
-use rooflens_project::hub::{CachedModel, HubName};
 
 use crate::error::CostError;
 use crate::input::files_near;

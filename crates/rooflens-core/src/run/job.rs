@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn the_whole_line_without_a_process() {
         let folder = tempfile::tempdir().expect("a folder");
-        let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-project/skeleton/conf");
+        let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-collect/skeleton/conf");
         let observer = Unobserved::shared();
         let request = RunRequest {
             config_dir: Some(conf.into()),

@@ -1,6 +1,6 @@
 //! What the report of a run opens with.
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_report::run::{RunFacts, Times};
 use serde_json::Value as Json;
 

@@ -2,8 +2,8 @@
 //! Rooflens reads the limit and never sets it: that needs an administrator, and outlives the run.
 
 use rooflens_collect::RunSettings;
-use rooflens_sample::Watched;
-use rooflens_sample::nvml::NvmlSource;
+use rooflens_collect::sample::Watched;
+use rooflens_collect::sample::nvml::NvmlSource;
 
 use crate::environment::nvml_library;
 use crate::error::Error;

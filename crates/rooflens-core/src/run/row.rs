@@ -1,7 +1,7 @@
 //! The row of a run in the table `runs`: what only the run itself knows, beyond its trace.
 
+use rooflens_analyze::compare::headline;
 use rooflens_collect::RunSettings;
-use rooflens_compare::headline;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::parquet_io::edit_run_row;
 use rooflens_schema::tables::RunRow;

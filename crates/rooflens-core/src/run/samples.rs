@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::project::ProjectError;
+use rooflens_collect::project::assets::variants::{VariantFiles, locate_variant};
 use rooflens_collect::settings::Dataset;
 use rooflens_compose::value::{Key, Node, Value};
-use rooflens_project::ProjectError;
-use rooflens_project::assets::variants::{VariantFiles, locate_variant};
 
 /// Kinds of samples, with the endings of their files.
 const KINDS: &[(&str, &[&str])] = &[

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflens_compare::headline::{self, HeadlineMetric, MetricSample};
+use rooflens_analyze::compare::headline::{self, HeadlineMetric, MetricSample};
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 

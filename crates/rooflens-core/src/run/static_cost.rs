@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use rooflens_analyze::compare::headline;
 use rooflens_collect::plan::{RunFolders, StaticWork};
-use rooflens_compare::headline;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 

@@ -154,7 +154,7 @@ mod tests {
         );
         assert_eq!((kept.rounds, kept.lost_rows, kept.warmup_ns), (2, 1, None));
         let runs = crate::run::Run::open(folder.path()).unwrap();
-        let metric = rooflens_compare::headline::find("tpot_p50").unwrap();
+        let metric = rooflens_analyze::compare::headline::find("tpot_p50").unwrap();
         assert_eq!(runs.rounds(metric), [100.0, 150.0]);
     }
 }

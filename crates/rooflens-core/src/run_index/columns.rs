@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_store::ColumnValue;
 
 use super::IndexedRun;

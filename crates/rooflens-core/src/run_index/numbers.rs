@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::{fmt, fs};
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_schema::RunDir;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};

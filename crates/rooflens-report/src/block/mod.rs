@@ -9,7 +9,7 @@ pub use table::{Column, Field, LeftOut, Level, Row, Table, TableColumn};
 
 use std::borrow::Cow;
 
-use rooflens_compare::headline::MetricUnit;
+use rooflens_analyze::compare::headline::MetricUnit;
 use rooflens_schema::DocumentSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rooflens_compare::headline::MetricUnit;
+use rooflens_analyze::compare::headline::MetricUnit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 

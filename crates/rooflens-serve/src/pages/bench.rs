@@ -1,6 +1,6 @@
 //! A load test, from the numbers that it left.
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_core::bench::BenchDocument;
 use rooflens_report::Part;
 use rooflens_report::bench::{LevelRow, levels_part};

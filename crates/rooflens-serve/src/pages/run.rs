@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_core::SharedObserver;
 use rooflens_core::saved_report::{self, SavedReport};
 use rooflens_report::block::{Block, Cell, Column, Fact, Field, Table};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Query, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
-use rooflens_compare::headline::MetricUnit;
+use rooflens_analyze::compare::headline::MetricUnit;
 use rooflens_report::block::ChartUnit;
 use rooflens_report::format;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use rooflens_collect::project::assets::variants::{SubsetRequest, VariantOrigin, VariantRequest};
 use rooflens_core::exit::Exit;
-use rooflens_project::assets::variants::{SubsetRequest, VariantOrigin, VariantRequest};
 
 use crate::assets::{self, Assets, LinkRequest};
 use crate::commands::ProjectArgs;

@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
+use rooflens_collect::project::externals::{AddRequest, SourceKind, SyncRequest};
 use rooflens_core::exit::Exit;
-use rooflens_project::externals::{AddRequest, SourceKind, SyncRequest};
 
 use crate::commands::ProjectArgs;
 use crate::console::Console;

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use rooflens_collect::project::skeleton::{self, Existing, PackageManager, SkeletonOptions};
 use rooflens_core::exit::Exit;
 use rooflens_core::project::InitDocument;
 use rooflens_core::shell::word;
-use rooflens_project::skeleton::{self, Existing, PackageManager, SkeletonOptions};
 
 use crate::args::format::OutputFormat;
 use crate::console::Console;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use rooflens_collect::sample::csv::Columns;
 use rooflens_core::cost::amount::seconds;
 use rooflens_core::exit::Exit;
-use rooflens_sample::csv::Columns;
 
 use crate::args::format::OutputFormat;
 use crate::console::Console;

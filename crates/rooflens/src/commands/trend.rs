@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueHint;
-use rooflens_compare::trend::TrendOptions;
+use rooflens_analyze::compare::trend::TrendOptions;
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::store_trend;
 use rooflens_core::run_index::RunFilter;

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::project::migrate::{ConfigTree, Migrated, migrate as in_todays_words};
 use rooflens_core::config::document::ConfigMigratedDocument;
 use rooflens_core::config::old_names::{place, primary, read, told};
 use rooflens_core::error::Error;
 use rooflens_core::project::from_here;
 use rooflens_core::text::counted;
-use rooflens_project::migrate::{ConfigTree, Migrated, migrate as in_todays_words};
 
 use crate::console::Console;
 use crate::error::CliError;

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::sample::csv::{Columns, CsvWriter};
 use rooflens_core::error::Error;
-use rooflens_sample::csv::{Columns, CsvWriter};
 use rooflens_schema::parquet_io::PartWriter;
 use rooflens_schema::tables::Counters;
 

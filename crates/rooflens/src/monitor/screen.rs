@@ -4,13 +4,13 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use rooflens_collect::sample::latest::{Latest, LatestValues};
+use rooflens_collect::sample::source::DeviceProcess;
+use rooflens_collect::sample::throttle;
 use rooflens_core::document::samples::SourceState;
 use rooflens_core::text::printable;
 use rooflens_report::TerminalOptions;
 use rooflens_report::text::wrap;
-use rooflens_sample::latest::{Latest, LatestValues};
-use rooflens_sample::source::DeviceProcess;
-use rooflens_sample::throttle;
 
 use crate::error::CliError;
 use crate::output;

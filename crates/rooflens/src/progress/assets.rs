@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflens_project::assets::AssetObserver;
+use rooflens_collect::project::assets::AssetObserver;
 
 use super::reading::Reading;
 use crate::console::Console;

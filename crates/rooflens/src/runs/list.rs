@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflens_compare::headline::MetricUnit;
+use rooflens_analyze::compare::headline::MetricUnit;
 use rooflens_core::Error;
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::{self, StoreRunsDocument, characters_of_an_id};

@@ -1,7 +1,7 @@
 //! `assumptions.md`: everything that a run's numbers rest on, from what stands in the run.
 
+use rooflens_analyze::compare::headline;
 use rooflens_collect::RunStage;
-use rooflens_compare::headline;
 use rooflens_report::block::{Block, Cell, Column, Row, Table};
 use rooflens_report::cost::markdown;
 use rooflens_report::render::Part;

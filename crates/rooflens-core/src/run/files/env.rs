@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::project::revision::revision;
+use rooflens_collect::sample::nvml::{NvmlSource, PowerLimit};
+use rooflens_collect::sample::{Source, Watched};
 use rooflens_collect::{RunSettings, RunStage};
-use rooflens_project::revision::revision;
-use rooflens_sample::nvml::{NvmlSource, PowerLimit};
-use rooflens_sample::{Source, Watched};
 use rooflens_schema::RunDir;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! `stakeholder_summary.md`: a run on one page, for those who will read only one. Every sentence follows
 //! from `metrics.json`, and every number stands there.
 
-use rooflens_compare::headline::{self, LATENCY, RequestTimes, TPOT, TTFT};
+use rooflens_analyze::compare::headline::{self, LATENCY, RequestTimes, TPOT, TTFT};
 use rooflens_report::block::{Block, Cell, Column, Fact, Row, Table};
 use rooflens_report::cost::markdown;
 use rooflens_report::format;

@@ -5,7 +5,7 @@ mod statistics;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use rooflens_compare::headline::{self, MEASURED, RequestTimes};
+use rooflens_analyze::compare::headline::{self, MEASURED, RequestTimes};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::tables::{PhaseKind, StepRow};
 use schemars::JsonSchema;

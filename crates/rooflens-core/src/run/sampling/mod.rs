@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use rooflens_collect::execute::{StepObserver, StopRequest, WorkloadEvent};
 use rooflens_collect::plan::{PlannedStep, RunStage};
+use rooflens_collect::sample::{Sampler, SamplingOutcome, SamplingSettings, Source, Watched};
 use rooflens_collect::settings;
 use rooflens_ingest::formats::workload::ClockReading;
-use rooflens_sample::{Sampler, SamplingOutcome, SamplingSettings, Source, Watched};
 use rooflens_schema::tables::{CounterStep, Counters};
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
@@ -46,7 +46,9 @@ impl Sampling {
             None => record.off = Some("sampler.enable is false".to_owned()),
             Some(_) => {
                 let library = environment::nvml_library();
-                for opened in keeping_low_free(|| rooflens_sample::open(library.as_deref(), &watched)) {
+                for opened in
+                    keeping_low_free(|| rooflens_collect::sample::open(library.as_deref(), &watched))
+                {
                     match opened.source {
                         Ok(source) => sources.push(source),
                         Err(missing) => record.miss(opened.name, &missing),

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rooflens_collect::RunStage;
+use rooflens_collect::sample::csv::{Columns, CsvWriter};
+use rooflens_collect::sample::source::{Reason, Subject};
+use rooflens_collect::sample::{BeatTally, Missing};
 use rooflens_ingest::formats::workload::{ClockReading, read_events};
-use rooflens_sample::csv::{Columns, CsvWriter};
-use rooflens_sample::source::{Reason, Subject};
-use rooflens_sample::{BeatTally, Missing};
 use rooflens_schema::parquet_io::{read_table, write_table};
 use rooflens_schema::tables::{CounterSource, Counters, Runs};
 use rooflens_schema::{Notes, RunDir};

@@ -33,7 +33,7 @@ pub fn of_run(run: &RunDir) -> Result<Sampled, String> {
         base_unix_ns: record.base_unix_ns,
         subjects: record.subjects.iter().map(|subject| with_reasons(subject, &record)).collect(),
         steps: steps.collect(),
-        throttle: rooflens_sample::throttle::names,
+        throttle: rooflens_collect::sample::throttle::names,
         missing: record.missing.clone(),
     }))
 }

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use rooflens_analyze::compare::headline::{self, HeadlineMetric};
 use rooflens_collect::RunStage;
-use rooflens_compare::headline::{self, HeadlineMetric};
 use rooflens_ingest::IngestError;
 use rooflens_report::cost::FigureFile;
 use rooflens_report::figure::FigureUnit;
