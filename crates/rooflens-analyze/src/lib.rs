@@ -30,15 +30,15 @@ pub mod facts;
 pub mod finding;
 pub mod host_kind;
 mod host_thread;
-pub mod interval;
+pub(crate) mod interval;
 pub mod kernel_catalog;
 pub mod kernels;
 pub mod ledger;
-pub mod part;
+pub(crate) mod part;
 pub mod percentile;
 pub mod product;
 pub(crate) mod recording;
-pub mod role;
+pub(crate) mod role;
 #[cfg(test)]
 mod sample;
 pub mod sampled;

@@ -355,7 +355,7 @@ fn advice(profile: &Profile, limit: usize) -> Vec<String> {
 ///
 /// A launch without floating-point operations has no place on axes of FLOPs: it stands at the left edge,
 /// as far below the roof of device memory as its bandwidth is below the peak.
-pub fn roofline(profile: &Profile) -> Option<RooflineChart> {
+pub(crate) fn roofline(profile: &Profile) -> Option<RooflineChart> {
     let device = &profile.device;
     let dram = device.dram.as_ref()?;
     let ceilings: Vec<(String, f64)> =

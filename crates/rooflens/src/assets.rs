@@ -48,7 +48,7 @@ const PARENT_LIST: &str = "ROOFLENS_PARENT_LIST";
 const OUTPUT: &str = "ROOFLENS_OUTPUT";
 
 /// A project, and the assets of it that a command is about.
-pub struct Assets {
+pub(crate) struct Assets {
     project: Project,
     bootstrap: Bootstrap,
     environment: EnvironmentLookup,
@@ -56,7 +56,7 @@ pub struct Assets {
 
 impl Assets {
     /// The assets of these names; all if none are given.
-    pub fn open(root: &Path, names: &[String]) -> Result<Self, CliError> {
+    pub(crate) fn open(root: &Path, names: &[String]) -> Result<Self, CliError> {
         let file = within(root, FILE);
         if !file.is_file() {
             return Err(CliError::NoBootstrap { root: root.to_owned(), path: file });
@@ -66,7 +66,7 @@ impl Assets {
     }
 
     /// The same. A name can also be a dataset's folder that bootstrap.yaml does not have.
-    pub fn open_with_datasets(root: &Path, names: &[String]) -> Result<Self, CliError> {
+    pub(crate) fn open_with_datasets(root: &Path, names: &[String]) -> Result<Self, CliError> {
         let mut assets = Self::open(root, &[])?;
         let is_asset = |name: &String| assets.bootstrap.assets.iter().any(|asset| asset.name == *name);
         let is_folder = |name: &String| within(root, "datasets").join(name).is_dir();
@@ -86,12 +86,12 @@ impl Assets {
 }
 
 /// The variables of this process.
-pub fn environment() -> EnvironmentLookup {
+pub(crate) fn environment() -> EnvironmentLookup {
     Arc::new(|name| std::env::var(name).ok())
 }
 
 /// Now, in UTC.
-pub fn now() -> LocalTime {
+pub(crate) fn now() -> LocalTime {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     LocalTime::from_unix(i64::try_from(seconds).unwrap_or(i64::MAX), 0, 0)
 }
@@ -113,17 +113,17 @@ fn say_if_ignored(project: &Project, folder: &Path, advice: &str, console: &Cons
 }
 
 /// What `rooflens assets link` was asked for.
-pub struct LinkRequest {
+pub(crate) struct LinkRequest {
     /// Change nothing.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Do it without asking.
-    pub yes: bool,
+    pub(crate) yes: bool,
     /// Whether a program reads the answer.
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Shows the plan, asks, does it, and shows the status.
-pub fn link(assets: &Assets, request: &LinkRequest, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn link(assets: &Assets, request: &LinkRequest, console: &Console) -> Result<Exit, CliError> {
     let steps = plan(&assets.project, &assets.bootstrap, &assets.environment);
     if request.dry_run {
         return show_plan(steps, request.json, console);
@@ -354,7 +354,7 @@ fn findings_text(findings: &[FileProblem]) -> String {
 }
 
 /// Draws a reproducible sample of a dataset's files, or shows which it would be.
-pub fn subset(
+pub(crate) fn subset(
     root: &Path,
     request: &SubsetRequest,
     dry_run: bool,
@@ -406,7 +406,7 @@ fn subset_text(subset: &Subset) -> String {
 }
 
 /// Makes a variant of transformed data with a command of the user's, or shows what would be started.
-pub fn variant(
+pub(crate) fn variant(
     root: &Path,
     request: &VariantRequest,
     dry_run: bool,
@@ -473,7 +473,7 @@ fn variant_text(request: &VariantRequest, plan: &VariantPlan, made: Option<&Vari
 }
 
 /// Lists the top level of a dataset's source data in its README, or only compares it.
-pub fn readme(
+pub(crate) fn readme(
     root: &Path,
     dataset: &str,
     check: bool,

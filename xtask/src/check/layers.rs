@@ -63,7 +63,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
     })
 }
 
-pub fn broken() -> Result<Vec<String>> {
+pub(crate) fn broken() -> Result<Vec<String>> {
     let metadata = workspace::metadata()?;
     let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
     let mut broken = Vec::new();

@@ -15,9 +15,9 @@ const LEVEL: f64 = 0.05;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Blocks {
     /// Probability of so great a difference between samples of the same thing.
-    pub p: f64,
+    pub(crate) p: f64,
     /// The least ratio, minus 1, that has `p` < 0.05. `None` where a median is not positive.
-    pub least: Option<f64>,
+    pub(crate) least: Option<f64>,
 }
 
 /// Blocks are so many times as long as a run remembers.

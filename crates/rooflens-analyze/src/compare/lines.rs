@@ -59,9 +59,9 @@ pub struct ComparedLine {
     /// The operator, module or layer that encloses it on both sides, where that is what it was matched by.
     pub inside: Option<String>,
     /// Names in A.
-    pub a_names: Vec<String>,
+    pub(crate) a_names: Vec<String>,
     /// Names in B.
-    pub b_names: Vec<String>,
+    pub(crate) b_names: Vec<String>,
     /// Short form for people.
     pub label: String,
     /// What it is made on in A and in B, where that differs.
@@ -78,9 +78,9 @@ pub struct ComparedLine {
     pub delta_ns: f64,
     /// What of `delta_ns` is beyond the change that all work of the phase shares: the place of a line is by this,
     /// times the steps.
-    pub own_ns: f64,
+    pub(crate) own_ns: f64,
     /// B / A of the medians; null where A has none of it or there are too few steps.
-    pub ratio: Option<Ratio>,
+    pub(crate) ratio: Option<Ratio>,
     /// Probability of such a difference by chance, corrected for the number of lines; null where too few.
     pub p_adjusted: Option<f64>,
     /// Whether it is a change.
@@ -106,7 +106,7 @@ pub struct PhaseChange {
     pub ratio: Option<Ratio>,
     /// B / A of half of the work that is on both sides, by time: what a slower machine does to all alike. Null
     /// where there is no such work.
-    pub common_ratio: Option<f64>,
+    pub(crate) common_ratio: Option<f64>,
 }
 
 impl PhaseChange {

@@ -16,7 +16,7 @@ pub(super) struct Matching {
     a: HashMap<Key, usize>,
     b: HashMap<Key, usize>,
     /// Of each line: the operator, module or layer that shows that both sides are the same work; `None` where names do.
-    pub proofs: Vec<Option<Arc<str>>>,
+    pub(crate) proofs: Vec<Option<Arc<str>>>,
 }
 
 /// Work of a side that has one name and place.
@@ -31,7 +31,7 @@ struct Cell {
 }
 
 impl Matching {
-    pub fn of(a: &[TimelineStep], b: &[TimelineStep]) -> Self {
+    pub(crate) fn of(a: &[TimelineStep], b: &[TimelineStep]) -> Self {
         let (names_a, names_b) = (names(a), names(b));
         let cells_a = cells(a, &tokens(&names_a, &names_b));
         let cells_b = cells(b, &tokens(&names_b, &names_a));
@@ -59,12 +59,12 @@ impl Matching {
     }
 
     /// The line of a piece of work of A.
-    pub fn of_a(&self, item: &WorkItem) -> Option<usize> {
+    pub(crate) fn of_a(&self, item: &WorkItem) -> Option<usize> {
         self.a.get(&(Arc::clone(&item.name), Arc::clone(&item.inside))).copied()
     }
 
     /// The same for B.
-    pub fn of_b(&self, item: &WorkItem) -> Option<usize> {
+    pub(crate) fn of_b(&self, item: &WorkItem) -> Option<usize> {
         self.b.get(&(Arc::clone(&item.name), Arc::clone(&item.inside))).copied()
     }
 

@@ -28,9 +28,9 @@ pub struct RankTimeline {
     /// Whether the work is that of a device; else that of a host thread.
     pub on_device: bool,
     /// The phases, by kind.
-    pub phases: BTreeMap<&'static str, Vec<TimelineStep>>,
+    pub(crate) phases: BTreeMap<&'static str, Vec<TimelineStep>>,
     /// Work of no step, in a trace that has steps.
-    pub outside: TimelineStep,
+    pub(crate) outside: TimelineStep,
 }
 
 /// What encloses a piece of work, innermost first.
@@ -40,26 +40,26 @@ type Enclosing = Arc<[Arc<str>]>;
 #[derive(Debug, Clone, Default)]
 pub struct TimelineStep {
     /// Its work, in order.
-    pub items: Vec<WorkItem>,
+    pub(crate) items: Vec<WorkItem>,
 }
 
 /// A kernel or an operator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkItem {
     /// Full name.
-    pub name: Arc<str>,
+    pub(crate) name: Arc<str>,
     /// What it is made on, where that is known.
-    pub dtype: Option<Arc<str>>,
+    pub(crate) dtype: Option<Arc<str>>,
     /// What it does.
-    pub class: KernelClass,
+    pub(crate) class: KernelClass,
     /// What encloses it, innermost first: operators, then the module without its number, then the layer.
-    pub inside: Arc<[Arc<str>]>,
+    pub(crate) inside: Arc<[Arc<str>]>,
     /// Its own time: of a device, what it is charged with in the ledger.
-    pub dur_ns: i64,
+    pub(crate) dur_ns: i64,
     /// Time before it in which nothing ran.
-    pub wait_ns: i64,
+    pub(crate) wait_ns: i64,
     /// The ledger's line of that wait.
-    pub cause: Line,
+    pub(crate) cause: Line,
 }
 
 impl WorkItem {
@@ -76,7 +76,7 @@ pub(super) fn is_kernel(class: KernelClass) -> bool {
 
 impl TimelineStep {
     /// Work and waits.
-    pub fn dur_ns(&self) -> i64 {
+    pub(crate) fn dur_ns(&self) -> i64 {
         dur_ns(&self.items)
     }
 }

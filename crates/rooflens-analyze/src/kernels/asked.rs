@@ -16,7 +16,7 @@ pub struct RequestedMetric {
     /// The text; null for a number.
     pub text: Option<String>,
     /// The unit, where it has one that is known.
-    pub unit: Option<String>,
+    pub(crate) unit: Option<String>,
 }
 
 /// The names of metrics that a wish stands for: the metric itself, else all that it begins, up to a dot

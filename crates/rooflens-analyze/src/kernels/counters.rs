@@ -48,11 +48,11 @@ pub struct Counters {
 /// A number for programs, where Nsight Compute collects it, and how it is read.
 pub struct Counter {
     /// Its name: the field of [`Counters`].
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Why it is null, and what collects it.
-    pub missing: &'static str,
+    pub(crate) missing: &'static str,
     /// The number.
-    pub value: fn(&Counters) -> Option<f64>,
+    pub(crate) value: fn(&Counters) -> Option<f64>,
 }
 
 const COMPUTE: &str = "not collected: ncu --section ComputeWorkloadAnalysis";
@@ -119,7 +119,7 @@ pub fn missing(name: &str) -> &'static str {
 }
 
 /// The counters of a launch under Nsight Compute.
-pub fn counters(launch: &ProfiledLaunch) -> Counters {
+pub(crate) fn counters(launch: &ProfiledLaunch) -> Counters {
     let number = |metric: &str| launch.number(metric);
     let over = |part: Option<f64>, whole: Option<f64>| Some(part? / whole.filter(|whole| *whole > 0.0)?);
     let pct = |part: Option<f64>, whole: Option<f64>| over(part, whole).map(|share| 100.0 * share);

@@ -50,7 +50,7 @@ pub struct MeasuredBytes {
 type Missing = BTreeMap<&'static str, String>;
 
 /// The operations of a launch.
-pub fn flops(
+pub(crate) fn flops(
     launch: &ProfiledLaunch,
     class: KernelClass,
     seconds: Option<f64>,

@@ -35,7 +35,7 @@ mod peaks;
 mod rocm;
 #[cfg(test)]
 mod rocm_tests;
-pub mod rules;
+pub(crate) mod rules;
 mod shares;
 #[cfg(test)]
 mod tests;
@@ -50,10 +50,10 @@ use crate::kernel_catalog::{self, ActivityHint};
 
 pub use asked::{MOST_ASKED, RequestedMetric, expanded};
 pub use bound::{BALANCED_WITHIN_PCT, BUSY_FROM_PCT, Bound, RULE, SMALL_GRID_BELOW};
-pub use counters::Counters;
-pub use counts::{MeasuredBytes, MeasuredFlops};
+pub(crate) use counters::Counters;
+pub(crate) use counts::{MeasuredBytes, MeasuredFlops};
 pub use name_key::{mended, name_key, name_pattern};
-pub use occupancy::{Occupancy, Stall};
+pub(crate) use occupancy::{Occupancy, Stall};
 pub use peaks::{CatalogDevice, DeviceHint, ProfiledPeaks, SourcedPeak, hint};
 pub use rules::Suggestion;
 pub use shares::{Shares, shares};
@@ -168,7 +168,7 @@ pub struct Kernel {
     pub compute_pct: Option<f64>,
     /// Percent of the peak of the busiest compute unit, as the profiler counts it.
     #[serde(default)]
-    pub compute_counter_pct: Option<f64>,
+    pub(crate) compute_counter_pct: Option<f64>,
     /// Percent of the peak of the busiest part of the memory system.
     pub memory_pct: Option<f64>,
     /// The same of device memory.
@@ -185,7 +185,7 @@ pub struct Kernel {
     pub waves: Option<f64>,
     /// Blocks of the grid by multiprocessors of the device; below 1, some have no block.
     #[serde(default)]
-    pub blocks_per_multiprocessor: Option<f64>,
+    pub(crate) blocks_per_multiprocessor: Option<f64>,
     /// Warp stall reasons, the most first.
     pub stalls: Vec<Stall>,
     /// How well it uses schedulers, pipes and memory.
@@ -203,7 +203,7 @@ pub struct Kernel {
     /// The profiler's own advice, the largest speedup first.
     pub advice: Vec<ProfilerAdvice>,
     /// Why a number is null.
-    pub not_computed: BTreeMap<Cow<'static, str>, String>,
+    pub(crate) not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 impl Kernel {

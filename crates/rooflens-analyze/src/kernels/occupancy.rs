@@ -38,7 +38,7 @@ const LIMITS: &[(&str, &str)] = &[
     ("barriers", "launch__occupancy_limit_barriers"),
 ];
 
-pub fn occupancy(launch: &ProfiledLaunch) -> Occupancy {
+pub(crate) fn occupancy(launch: &ProfiledLaunch) -> Occupancy {
     let least = blocks_a_multiprocessor(launch);
     let limited_by = LIMITS.iter().filter(|(_, metric)| least.is_some() && launch.number(metric) == least);
     Occupancy {
@@ -61,7 +61,7 @@ fn blocks_a_multiprocessor(launch: &ProfiledLaunch) -> Option<f64> {
 }
 
 /// How often the grid fills the device.
-pub fn waves(launch: &ProfiledLaunch, multiprocessors: Option<f64>) -> Option<f64> {
+pub(crate) fn waves(launch: &ProfiledLaunch, multiprocessors: Option<f64>) -> Option<f64> {
     let computed = || {
         let at_once = blocks_a_multiprocessor(launch)? * multiprocessors.filter(|count| *count > 0.0)?;
         Some(launch.blocks()? / at_once)
@@ -70,7 +70,10 @@ pub fn waves(launch: &ProfiledLaunch, multiprocessors: Option<f64>) -> Option<f6
 }
 
 /// Blocks of the grid by multiprocessors. Where nobody tells how many there are, waves do.
-pub fn blocks_per_multiprocessor(launch: &ProfiledLaunch, multiprocessors: Option<f64>) -> Option<f64> {
+pub(crate) fn blocks_per_multiprocessor(
+    launch: &ProfiledLaunch,
+    multiprocessors: Option<f64>,
+) -> Option<f64> {
     let by_waves =
         || Some(launch.number("launch__waves_per_multiprocessor")? * blocks_a_multiprocessor(launch)?);
     let told = multiprocessors.filter(|count| *count > 0.0);
@@ -78,7 +81,7 @@ pub fn blocks_per_multiprocessor(launch: &ProfiledLaunch, multiprocessors: Optio
 }
 
 /// Reasons with a share of the warps' time, the largest first. A warp that issues does not wait.
-pub fn stalls(launch: &ProfiledLaunch) -> Vec<Stall> {
+pub(crate) fn stalls(launch: &ProfiledLaunch) -> Vec<Stall> {
     let of = |prefix: &str, suffix: &str| -> Vec<(String, f64)> {
         let named = launch.numbers.iter().filter_map(|(name, value)| {
             let reason = name.strip_prefix(prefix)?.strip_suffix(suffix)?;

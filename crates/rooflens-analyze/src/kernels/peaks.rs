@@ -63,15 +63,15 @@ pub struct ProfiledPeaks {
     pub shared: Option<SourcedPeak>,
     /// The clock that peaks from counters are at, and the one that those of the catalog are at.
     #[serde(skip)]
-    pub clocks: (Option<f64>, Option<f64>),
+    pub(crate) clocks: (Option<f64>, Option<f64>),
     /// Why a peak is absent.
-    pub not_computed: BTreeMap<Cow<'static, str>, String>,
+    pub(crate) not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 impl ProfiledPeaks {
     /// The peak of a precision at the clock of a launch: what the device could do at that moment. The peak itself where
     /// a clock is not known.
-    pub fn at_clock(&self, precision: &str, clock: Option<f64>) -> Option<f64> {
+    pub(crate) fn at_clock(&self, precision: &str, clock: Option<f64>) -> Option<f64> {
         let peak = self.flops_per_s.get(precision)?;
         let of_peak = if peak.source == "catalog" { self.clocks.1 } else { self.clocks.0 };
         let part = clock.zip(of_peak).map_or(1.0, |(clock, of_peak)| clock / of_peak);
@@ -79,7 +79,7 @@ impl ProfiledPeaks {
     }
 
     /// The highest FLOP/s that is attainable at an intensity of device memory.
-    pub fn attainable(&self, precision: &str, intensity: f64) -> Option<f64> {
+    pub(crate) fn attainable(&self, precision: &str, intensity: f64) -> Option<f64> {
         let ceiling = self.flops_per_s.get(precision)?.per_s;
         Some(ceiling.min(intensity * self.dram.as_ref()?.per_s))
     }
@@ -126,7 +126,7 @@ fn peak_a_cycle(launch: &ProfiledLaunch, letter: char) -> Option<f64> {
 
 /// The peaks. Clocks differ from launch to launch: the highest is the device's, so that no launch stands
 /// above a roof for its clock.
-pub fn peaks(launches: &[ProfiledLaunch], known: Option<&CatalogDevice>) -> ProfiledPeaks {
+pub(crate) fn peaks(launches: &[ProfiledLaunch], known: Option<&CatalogDevice>) -> ProfiledPeaks {
     let is_rocm = launches.first().is_some_and(|launch| launch.profiler == ProfilerTool::RocprofCompute);
     let mut peaks = if is_rocm { rocm::peaks(launches) } else { counted(launches) };
     let hint = hint(launches);
@@ -147,7 +147,7 @@ pub fn peaks(launches: &[ProfiledLaunch], known: Option<&CatalogDevice>) -> Prof
 }
 
 /// Cycles per second of the multiprocessors during a launch.
-pub fn clock(launch: &ProfiledLaunch) -> Option<f64> {
+pub(crate) fn clock(launch: &ProfiledLaunch) -> Option<f64> {
     launch
         .first(&["sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second"])
         .filter(|clock| *clock > 0.0)

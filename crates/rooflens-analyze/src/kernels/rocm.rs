@@ -50,7 +50,7 @@ const MATRIX: [(&str, &str, &str); 6] = [
 ];
 
 /// What the counters of a launch tell.
-pub fn measured(launch: &ProfiledLaunch, device: &ProfiledPeaks, missing: &mut Missing) -> Measured {
+pub(crate) fn measured(launch: &ProfiledLaunch, device: &ProfiledPeaks, missing: &mut Missing) -> Measured {
     let time_ns = launch.number("time_ns").filter(|time| *time > 0.0);
     let seconds = time_ns.map(|ns| ns / 1e9);
     let flops = flops(launch, missing);
@@ -269,7 +269,7 @@ fn stalls(launch: &ProfiledLaunch) -> Vec<Stall> {
 }
 
 /// What the device can do: as `roofline.csv` measured it, else as `sysinfo.csv` has it.
-pub fn peaks(launches: &[ProfiledLaunch]) -> ProfiledPeaks {
+pub(crate) fn peaks(launches: &[ProfiledLaunch]) -> ProfiledPeaks {
     let highest = |of: &dyn Fn(&ProfiledLaunch) -> Option<f64>, source: &'static str| {
         let all = launches.iter().filter_map(of).filter(|peak| peak.is_finite() && *peak > 0.0);
         all.max_by(f64::total_cmp).map(|per_s| SourcedPeak { per_s, source: source.into() })

@@ -42,7 +42,7 @@ pub struct ProjectError {
     pub place: Option<Box<ProblemPlace>>,
 }
 
-pub(crate) type Result<T> = std::result::Result<T, ProjectError>;
+pub type Result<T> = std::result::Result<T, ProjectError>;
 
 impl ProjectError {
     fn new(class: FaultClass, message: impl Into<String>) -> Self {

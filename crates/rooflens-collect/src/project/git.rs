@@ -102,7 +102,7 @@ pub(crate) struct Git {
 
 impl Git {
     /// Git in a folder, cut off from every remote.
-    pub fn at(folder: &Path) -> Self {
+    pub(crate) fn at(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
             protocols: NO_PROTOCOL.into(),
@@ -114,42 +114,42 @@ impl Git {
     }
 
     /// Lets git use some protocols.
-    pub fn reaching(mut self, protocols: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn reaching(mut self, protocols: impl Into<Cow<'static, str>>) -> Self {
         self.protocols = protocols.into();
         self
     }
 
     /// Uses another index than the repository's own.
-    pub fn with_index(mut self, index: Option<PathBuf>) -> Self {
+    pub(crate) fn with_index(mut self, index: Option<PathBuf>) -> Self {
         self.index = index;
         self
     }
 
     /// Never takes the repository around the folder for the folder's own.
-    pub fn own_repository(mut self) -> Self {
+    pub(crate) fn own_repository(mut self) -> Self {
         self.own_repository = true;
         self
     }
 
     /// Leaves `core.hooksPath` as the user has it, for asking where hooks are.
-    pub fn with_user_hooks(mut self) -> Self {
+    pub(crate) fn with_user_hooks(mut self) -> Self {
         self.user_hooks = true;
         self
     }
 
     /// Lets paths be patterns, for a command that refuses to be told that they are none.
-    pub fn with_patterns(mut self) -> Self {
+    pub(crate) fn with_patterns(mut self) -> Self {
         self.literal_paths = false;
         self
     }
 
     /// Runs it and gives what it printed.
-    pub fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Vec<u8>, GitError> {
+    pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Vec<u8>, GitError> {
         self.run_with_input(arguments, b"")
     }
 
     /// The same, with something to read.
-    pub fn run_with_input<A: AsRef<OsStr>>(
+    pub(crate) fn run_with_input<A: AsRef<OsStr>>(
         &self,
         arguments: &[A],
         input: &[u8],
@@ -162,7 +162,7 @@ impl Git {
     }
 
     /// The one line it prints, without its end.
-    pub fn line<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<String, GitError> {
+    pub(crate) fn line<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<String, GitError> {
         Ok(text_line(&self.run(arguments)?))
     }
 
@@ -173,7 +173,7 @@ impl Git {
     }
 
     /// The code it ends with, for questions that it answers by that; none where a signal ended it.
-    pub fn code<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Option<i32>, GitError> {
+    pub(crate) fn code<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Option<i32>, GitError> {
         Ok(self.output(arguments, b"")?.status.code())
     }
 

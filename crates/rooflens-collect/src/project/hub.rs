@@ -154,7 +154,7 @@ pub struct HubName {
     /// The repository.
     pub repository: String,
     /// The branch, tag or commit.
-    pub revision: Option<String>,
+    pub(crate) revision: Option<String>,
 }
 
 /// Where the caches have a model, or why they do not.

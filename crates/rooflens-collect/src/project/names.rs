@@ -117,15 +117,15 @@ fn caught<'a>(pattern: &str, path: &'a str) -> Option<Vec<&'a str>> {
 #[derive(Debug)]
 pub struct MatchedName<'a> {
     /// The row.
-    pub row: &'a OldName,
+    pub(crate) row: &'a OldName,
     /// The new path, with what `*` stood for.
-    pub new: Option<String>,
+    pub(crate) new: Option<String>,
 }
 
 impl MatchedName<'_> {
     /// The new settings for a value, as paths with values: usually one, none if the setting is dropped. The error says
     /// why the value has no counterpart.
-    pub(crate) fn change(&self, value: &str) -> Result<Vec<(String, String)>, String> {
+    pub fn change(&self, value: &str) -> Result<Vec<(String, String)>, String> {
         self.new.as_ref().map_or(Ok(Vec::new()), |new| self.row.change.apply(new, value))
     }
 

@@ -25,7 +25,7 @@ pub fn unix_ns() -> i64 {
 }
 
 /// Processor time of the calling thread.
-pub fn thread_cpu_ns() -> i64 {
+pub(crate) fn thread_cpu_ns() -> i64 {
     ns(clock_gettime(ClockId::ThreadCPUTime))
 }
 
@@ -73,7 +73,7 @@ impl Anchor {
 
 /// Absolute times at which to sample: the n-th is n intervals after the first, however long samples take.
 #[derive(Debug, Clone)]
-pub struct Beat {
+pub(crate) struct Beat {
     start_ns: i64,
     interval_ns: i64,
     next: i64,
@@ -82,18 +82,18 @@ pub struct Beat {
 
 impl Beat {
     /// The first is at `start_ns`.
-    pub fn new(start_ns: i64, interval_ns: i64) -> Self {
+    pub(crate) fn new(start_ns: i64, interval_ns: i64) -> Self {
         Beat { start_ns, interval_ns: interval_ns.max(1), next: 0, missed: 0 }
     }
 
     /// When the next sample is due.
-    pub fn due_ns(&self) -> i64 {
+    pub(crate) fn due_ns(&self) -> i64 {
         self.start_ns.saturating_add(self.next.saturating_mul(self.interval_ns))
     }
 
     /// Begins the next sample and tells how late it is. A sample that is late is taken late, and the one
     /// after it at its own time. Only what is more than a second behind is given up, and counted.
-    pub fn begin(&mut self, now_ns: i64) -> i64 {
+    pub(crate) fn begin(&mut self, now_ns: i64) -> i64 {
         let behind_ns = now_ns - self.due_ns();
         if behind_ns > CATCH_UP_NS.max(self.interval_ns) {
             let given_up = behind_ns / self.interval_ns;
@@ -106,12 +106,12 @@ impl Beat {
     }
 
     /// Samples that were begun or given up.
-    pub fn due_so_far(&self) -> i64 {
+    pub(crate) fn due_so_far(&self) -> i64 {
         self.next
     }
 
     /// Samples that were given up.
-    pub fn missed(&self) -> i64 {
+    pub(crate) fn missed(&self) -> i64 {
         self.missed
     }
 }

@@ -16,7 +16,7 @@ pub enum Columns {
 }
 
 /// The columns of `nvml.csv`; `ts` is in seconds since 1970.
-pub const NVML: &[&str] = &[
+pub(crate) const NVML: &[&str] = &[
     "ts",
     "gpu_util_pct",
     "mem_util_pct",
@@ -70,7 +70,8 @@ impl<W: Write> CsvWriter<W> {
     }
 
     /// Gives back what was written to.
-    pub fn into_inner(self) -> W {
+    #[cfg(test)]
+    pub(crate) fn into_inner(self) -> W {
         self.out
     }
 

@@ -33,10 +33,10 @@ pub mod host;
 pub mod latest;
 pub mod nvml;
 pub mod prometheus;
-pub mod sampler;
+pub(crate) mod sampler;
 pub mod source;
 pub mod throttle;
-pub mod watched;
+pub(crate) mod watched;
 
 use std::path::Path;
 

@@ -60,9 +60,9 @@ pub struct BeatTally {
     /// The latest of all.
     pub latest_ns: i64,
     /// From the first beat to the end.
-    pub elapsed_ns: i64,
+    pub(crate) elapsed_ns: i64,
     /// Processor time of the sampling thread.
-    pub cpu_ns: i64,
+    pub(crate) cpu_ns: i64,
 }
 
 impl BeatTally {
@@ -126,11 +126,6 @@ impl Sampler {
         };
         let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(move || keeper.run())?;
         Ok(Sampler { stop, full, empty, timeline, thread: Some(thread) })
-    }
-
-    /// The clock of the rows.
-    pub fn timeline(&self) -> SampleClock {
-        self.timeline
     }
 
     /// The next rows, in order; `None` where none came in this time. Give them back when done.

@@ -97,7 +97,7 @@ pub struct SampleClock {
     /// How the clock of the beat stands to the time of day.
     pub anchor: Anchor,
     /// The time of day that is 0 in `ts_ns`.
-    pub base_unix_ns: i64,
+    pub(crate) base_unix_ns: i64,
 }
 
 impl SampleClock {
@@ -107,7 +107,7 @@ impl SampleClock {
     }
 
     /// A moment on the clock that only goes forward, as a `ts_ns`.
-    pub fn ts_ns(&self, monotonic_ns: i64) -> i64 {
+    pub(crate) fn ts_ns(&self, monotonic_ns: i64) -> i64 {
         self.anchor.unix_at(monotonic_ns) - self.base_unix_ns
     }
 }
@@ -128,13 +128,13 @@ impl Moment {
     }
 
     /// Begins a row.
-    pub fn begin(&self, source: CounterSource, device: Option<i32>) -> CounterRow {
+    pub(crate) fn begin(&self, source: CounterSource, device: Option<i32>) -> CounterRow {
         let now_ns = monotonic_ns();
         CounterRow::new(self.timeline.ts_ns(now_ns), (now_ns - self.due_ns).max(0), source, device)
     }
 
     /// Ends a row and adds it.
-    pub fn end(&self, mut row: CounterRow, rows: &mut Counters) {
+    pub(crate) fn end(&self, mut row: CounterRow, rows: &mut Counters) {
         row.took_ns = self.timeline.ts_ns(monotonic_ns()) - row.ts_ns;
         rows.push(row);
     }
@@ -156,7 +156,7 @@ impl Ration {
 
     /// Does it if its time has come, by when the sample was due: how late a busy machine takes it does not
     /// matter. Beats of others may jitter, so a tenth of the while is let off.
-    pub(crate) fn ask<T>(&mut self, moment: &Moment, call: impl FnOnce() -> Option<T>) -> Option<T> {
+    pub fn ask<T>(&mut self, moment: &Moment, call: impl FnOnce() -> Option<T>) -> Option<T> {
         if moment.due_ns < self.next_ns {
             return None;
         }

@@ -5,44 +5,26 @@ pub struct Throttle {
     /// The bit in `throttle_reasons`.
     pub bit: i64,
     /// A stable word.
-    pub name: &'static str,
-    /// What it means.
-    pub about: &'static str,
+    pub(crate) name: &'static str,
     /// Whether it costs speed that the device would have under load.
     pub slows: bool,
 }
 
-const fn throttle(bit: i64, name: &'static str, slows: bool, about: &'static str) -> Throttle {
-    Throttle { bit, name, about, slows }
+const fn throttle(bit: i64, name: &'static str, slows: bool) -> Throttle {
+    Throttle { bit, name, slows }
 }
 
 /// Every reason that nvml.h names (`nvmlClocksEventReason*`), by bit.
 pub const ALL: &[Throttle] = &[
-    throttle(0x1, "gpu_idle", false, "idle: nothing runs, so clocks are low"),
-    throttle(0x2, "applications_clocks_setting", true, "lower clocks were set by an application or user"),
-    throttle(0x4, "sw_power_cap", true, "software power cap: the driver stays within the power limit"),
-    throttle(
-        0x8,
-        "hw_slowdown",
-        true,
-        "the hardware halves clocks, or more: heat, power brake or a power peak",
-    ),
-    throttle(0x10, "sync_boost", true, "another device of the sync boost group limits it"),
-    throttle(
-        0x20,
-        "sw_thermal_slowdown",
-        true,
-        "software thermal slowdown: the driver stays within the \
-    temperature limit",
-    ),
-    throttle(0x40, "hw_thermal_slowdown", true, "the hardware halves clocks, or more: heat"),
-    throttle(
-        0x80,
-        "hw_power_brake_slowdown",
-        true,
-        "the hardware halves clocks, or more: external power brake",
-    ),
-    throttle(0x100, "display_clock_setting", true, "a display needs these clocks"),
+    throttle(0x1, "gpu_idle", false),
+    throttle(0x2, "applications_clocks_setting", true),
+    throttle(0x4, "sw_power_cap", true),
+    throttle(0x8, "hw_slowdown", true),
+    throttle(0x10, "sync_boost", true),
+    throttle(0x20, "sw_thermal_slowdown", true),
+    throttle(0x40, "hw_thermal_slowdown", true),
+    throttle(0x80, "hw_power_brake_slowdown", true),
+    throttle(0x100, "display_clock_setting", true),
 ];
 
 /// The words of the bits that are set. A bit without a name is told by its number.

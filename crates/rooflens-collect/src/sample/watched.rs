@@ -25,7 +25,7 @@ impl Watched {
     }
 
     /// The process, if one is watched.
-    pub fn root(&self) -> Option<u32> {
+    pub(crate) fn root(&self) -> Option<u32> {
         Some(self.0.root.load(Ordering::Relaxed)).filter(|&pid| pid != 0)
     }
 

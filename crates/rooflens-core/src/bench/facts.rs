@@ -19,17 +19,17 @@ use crate::text::counted;
 const SLOWEST: usize = 8;
 
 /// The rows behind a document.
-pub struct LevelRows<'a> {
+pub(crate) struct LevelRows<'a> {
     /// Measured requests.
-    pub requests: &'a [MeasuredRequest<'a>],
+    pub(crate) requests: &'a [MeasuredRequest<'a>],
     /// Where their latency went: place among the requests, and the parts.
-    pub parts: &'a [(usize, LatencyParts)],
+    pub(crate) parts: &'a [(usize, LatencyParts)],
     /// What the level left.
-    pub run: &'a LevelRun,
+    pub(crate) run: &'a LevelRun,
 }
 
 /// A level for people.
-pub fn of_level(document: &BenchDocument, rows: &LevelRows<'_>, notes: &[String]) -> BenchFacts {
+pub(crate) fn of_level(document: &BenchDocument, rows: &LevelRows<'_>, notes: &[String]) -> BenchFacts {
     BenchFacts {
         lead: lead(document),
         what: what(document),
@@ -426,7 +426,7 @@ fn timelines(document: &BenchDocument, rows: &LevelRows<'_>) -> Vec<Timeline> {
 }
 
 /// Levels as rows.
-pub fn level_rows(levels: &[LevelDocument]) -> Vec<LevelRow> {
+pub(crate) fn level_rows(levels: &[LevelDocument]) -> Vec<LevelRow> {
     let row = |level: &LevelDocument| {
         let of = |key: &str| level.headline.get(key).copied().flatten();
         LevelRow {
@@ -448,7 +448,7 @@ pub fn level_rows(levels: &[LevelDocument]) -> Vec<LevelRow> {
 }
 
 /// Says first what a search found, or which level the numbers are of.
-pub fn lead_of_levels(described: &mut Described) {
+pub(crate) fn lead_of_levels(described: &mut Described) {
     let document = &described.document;
     let first = match &document.search {
         Some(search) => format!("Highest rate within the SLO: {}.", search.finding),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{CheckStatus, DoctorCheck, Machine};
 
-pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
+pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     let mut checks = nvidia(machine);
     checks.push(amd(machine));
     checks

@@ -9,7 +9,7 @@ use super::{DoctorCheck, Machine};
 /// A trace with stacks and shapes takes about a gigabyte a minute.
 const COMFORTABLE_BYTES: u64 = 5_000_000_000;
 
-pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
+pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     vec![writable(&machine.folder), room(&machine.folder, free_bytes(&machine.folder))]
 }
 

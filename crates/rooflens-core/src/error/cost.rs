@@ -172,7 +172,7 @@ pub enum CostError {
 
 impl CostError {
     /// Whose turn it is to change something.
-    pub fn kind(&self) -> ErrorKind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             CostError::NoConfig { .. }
             | CostError::NotCached { .. }

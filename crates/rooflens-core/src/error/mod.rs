@@ -9,7 +9,7 @@ mod hint;
 mod hints;
 mod kind;
 mod measure;
-pub mod place;
+pub(crate) mod place;
 mod runs;
 
 use std::path::{Path, PathBuf};
@@ -29,8 +29,8 @@ pub use self::cost::CostError;
 pub use self::fleet::FleetError;
 pub use self::hint::Hint;
 pub use self::kind::ErrorKind;
-pub use self::measure::MeasureError;
-pub use self::runs::RunsError;
+pub(crate) use self::measure::MeasureError;
+pub(crate) use self::runs::RunsError;
 use crate::text::counted;
 
 /// A failure.

@@ -6,7 +6,7 @@ use rooflens_analyze::compare::headline;
 use super::{GlossaryEntry, bench, charts, labels, other_screens, plain, runs};
 
 /// The words, each with its meaning. In small letters; a heading is found whatever its case.
-pub fn entries() -> Vec<GlossaryEntry> {
+pub(crate) fn entries() -> Vec<GlossaryEntry> {
     [
         TIMES,
         SHARES,

@@ -39,7 +39,7 @@ pub struct ProfiledRequest {
 /// What profiled launches tell.
 pub struct ProfiledKernels {
     /// What limits each launch.
-    pub profile: Profile,
+    pub(crate) profile: Profile,
     /// What it was made of.
     launches: Vec<ProfiledLaunch>,
     notes: Vec<Note>,
@@ -51,12 +51,12 @@ pub struct ProfiledKernels {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ProfiledDocument<'a> {
     /// `rooflens.kernel_profile`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// What limits each launch.
     #[serde(flatten)]
-    pub profile: Cow<'a, Profile>,
+    pub(crate) profile: Cow<'a, Profile>,
     /// What could not be read, or looks wrong.
-    pub notes: Cow<'a, [Note]>,
+    pub(crate) notes: Cow<'a, [Note]>,
 }
 
 impl ProfiledKernels {

@@ -10,7 +10,7 @@ use crate::error::Error;
 
 /// What the catalog knows of the device; `None` where it does not know it. A name that was given and is
 /// not known is an error.
-pub fn known(wished: Option<&str>, hint: &DeviceHint) -> Result<Option<CatalogDevice>, Error> {
+pub(crate) fn known(wished: Option<&str>, hint: &DeviceHint) -> Result<Option<CatalogDevice>, Error> {
     let catalog = Catalog::embedded();
     if let Some(name) = wished {
         let device = catalog.find(name).map_err(|error| Error::Cost(CostError::Hardware(error)))?;

@@ -26,7 +26,7 @@ use crate::shell;
 /// The step's name, and that of the folder with its logs.
 const STEP: &str = "ncu";
 /// The report, from the output folder.
-pub const REPORT: &str = "report.ncu-rep";
+pub(crate) const REPORT: &str = "report.ncu-rep";
 /// A program that tells its version takes a second at most.
 const PATIENCE: Duration = Duration::from_secs(30);
 

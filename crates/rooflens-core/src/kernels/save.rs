@@ -20,7 +20,7 @@ use crate::observer::SharedObserver;
 const DOCUMENT: &str = "kernels.json";
 
 /// Whether files may be written to a folder: a new or empty one, or one that an analysis wrote.
-pub fn destination(folder: &Path) -> Result<(), Error> {
+pub(crate) fn destination(folder: &Path) -> Result<(), Error> {
     if folder.exists() && !folder.is_dir() {
         return Err(Error::NotAFolder { path: folder.to_owned() });
     }
@@ -82,7 +82,7 @@ pub fn write(
 }
 
 /// What the page is about.
-pub fn title(profile: &Profile) -> String {
+pub(crate) fn title(profile: &Profile) -> String {
     format!("Kernels under {}", profile.profiler.title())
 }
 

@@ -20,7 +20,7 @@ const MOST: usize = 10_000;
 const DEPTH: usize = 4;
 
 /// The config with nothing about its samples left to find out.
-pub fn located(config: &Node, dataset: &Dataset, project: &Path) -> Result<Node, ProjectError> {
+pub(crate) fn located(config: &Node, dataset: &Dataset, project: &Path) -> Result<Node, ProjectError> {
     let mut config = config.clone();
     let path = |path: &Path| Value::Str(path.to_string_lossy().into_owned());
     let (mut root, mut list) = (PathBuf::from(&dataset.root), dataset.filelist.as_ref().map(PathBuf::from));

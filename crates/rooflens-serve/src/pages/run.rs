@@ -25,7 +25,7 @@ use crate::moment::minute;
 const MOST_BYTES: u64 = 256 << 20;
 
 /// The page.
-pub async fn get(
+pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     headers: HeaderMap,
@@ -51,7 +51,7 @@ fn draw(source: &RunSource, run: &ListedRun, observer: &SharedObserver) -> Resul
 }
 
 /// Refuses a run of which a part lies elsewhere.
-pub fn check(source: &RunSource, folder: &FilePath) -> Result<(), PageFault> {
+pub(crate) fn check(source: &RunSource, folder: &FilePath) -> Result<(), PageFault> {
     let RunSource::Folder(root) = source else { return Ok(()) };
     match is_contained(root, folder) {
         true => Ok(()),

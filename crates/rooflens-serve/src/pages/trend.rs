@@ -45,7 +45,7 @@ fn fields<'a>() -> [Field<TrendRow<'a>>; 3] {
 }
 
 /// The page.
-pub async fn get(
+pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Query(pairs): Pairs,
     RawQuery(raw): RawQuery,

@@ -22,7 +22,7 @@ Examples:
 /// Create a project: configs, an example model and dataset
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Project folder
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -44,7 +44,7 @@ enum With {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let options = SkeletonOptions {
         environment: args.with.map(|with| match with {
             With::Pixi => PackageManager::Pixi,

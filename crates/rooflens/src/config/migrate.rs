@@ -15,21 +15,21 @@ use crate::error::CliError;
 use crate::output;
 
 /// A tree to migrate.
-pub struct Migration {
+pub(crate) struct Migration {
     /// The folder of its configs.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// Name of the primary config.
-    pub name: String,
+    pub(crate) name: String,
     /// Where to write it; in place by default.
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     /// Whether to show only what would change.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Whether a program reads the answer.
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Writes a tree anew, or shows what would be written.
-pub fn migrate(asked: &Migration, console: &Console) -> Result<(), CliError> {
+pub(crate) fn migrate(asked: &Migration, console: &Console) -> Result<(), CliError> {
     if !asked.folder.is_dir() {
         return Err(Error::NoConfigFolder { path: asked.folder.clone() }.into());
     }

@@ -34,7 +34,11 @@ pub fn analyze(
 }
 
 /// What to change.
-pub fn advise(roots: &Roots, arguments: TraceArguments, observer: &SharedObserver) -> Result<String, String> {
+pub(crate) fn advise(
+    roots: &Roots,
+    arguments: TraceArguments,
+    observer: &SharedObserver,
+) -> Result<String, String> {
     let (inputs, model) = asked(roots, arguments)?;
     let request = AdviceRequest { inputs, model, wall_ns: None, steps: None, what_if: Vec::new() };
     let advice = recommend(&request, observer).map_err(|error| told(&error))?;
@@ -66,7 +70,7 @@ pub fn cost(roots: &Roots, arguments: CostArguments, _observer: &SharedObserver)
 }
 
 /// The tables of a trace.
-pub fn list_tables(
+pub(crate) fn list_tables(
     roots: &Roots,
     arguments: PathsArguments,
     observer: &SharedObserver,

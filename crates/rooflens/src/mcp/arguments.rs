@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// One string, or several.
 #[derive(Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(untagged, expecting = "a string or a list of strings is wanted")]
-pub enum StringList {
+pub(crate) enum StringList {
     /// None.
     #[default]
     #[schemars(skip)]
@@ -32,7 +32,7 @@ impl StringList {
 /// Whole numbers: 8, or text with a list or a range.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(untagged, expecting = "a whole number, or text such as \"4k\" or \"1..64\", is wanted")]
-pub enum NumberArgument {
+pub(crate) enum NumberArgument {
     /// One.
     Number(u64),
     /// As on a command line.
@@ -41,7 +41,7 @@ pub enum NumberArgument {
 
 impl NumberArgument {
     /// All of them.
-    pub fn numbers(self) -> Result<Vec<u64>, String> {
+    pub(crate) fn numbers(self) -> Result<Vec<u64>, String> {
         match self {
             NumberArgument::Number(number) => Ok(vec![number]),
             NumberArgument::Text(text) => text.parse::<Numbers>().map(|numbers| numbers.0),
@@ -49,7 +49,7 @@ impl NumberArgument {
     }
 
     /// The only one.
-    pub fn number(self) -> Result<u64, String> {
+    pub(crate) fn number(self) -> Result<u64, String> {
         match self.numbers()?.as_slice() {
             [number] => Ok(*number),
             _ => Err("one number is wanted here, not several".to_owned()),
@@ -60,97 +60,97 @@ impl NumberArgument {
 /// Which trace, and what is known of the model that ran.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TraceArguments {
+pub(crate) struct TraceArguments {
     /// Traces of the ranks of one job, or a single trace, a folder of traces, or a run directory
-    pub paths: StringList,
+    pub(crate) paths: StringList,
     /// config.json of the model that ran, its folder, or its name on the Hugging Face Hub if it is in the local cache.
     /// Gives lower bounds
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// Device that it ran on, as h100, b200, mi300x; by default the one that the trace names
-    pub hardware: Option<String>,
+    pub(crate) hardware: Option<String>,
     /// Tensor-parallel size; by default the number of ranks that the trace's collectives span
-    pub tp: Option<NumberArgument>,
+    pub(crate) tp: Option<NumberArgument>,
     /// Batch size, if the trace does not give it
-    pub batch: Option<NumberArgument>,
+    pub(crate) batch: Option<NumberArgument>,
     /// Tokens in the KV cache per sequence, if the trace does not give it: 4096 or "4k"
-    pub context: Option<NumberArgument>,
+    pub(crate) context: Option<NumberArgument>,
 }
 
 /// Which runs or traces.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CompareArguments {
+pub(crate) struct CompareArguments {
     /// The baseline: a run directory or a trace
-    pub base: String,
+    pub(crate) base: String,
     /// What is compared with it
-    pub others: StringList,
+    pub(crate) others: StringList,
 }
 
 /// Which model, where.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CostArguments {
+pub(crate) struct CostArguments {
     /// config.json of a model, its folder, or its name on the Hugging Face Hub if it is in the local cache. Two are
     /// compared
-    pub configs: StringList,
+    pub(crate) configs: StringList,
     /// Devices, as h100, b200, mi300x; several are compared
     #[serde(default)]
-    pub hardware: StringList,
+    pub(crate) hardware: StringList,
     /// Batch sizes: 8, or a list or range, as "1..256"
-    pub batch: Option<NumberArgument>,
+    pub(crate) batch: Option<NumberArgument>,
     /// Prompt lengths in tokens, as "2k"
-    pub prefill: Option<NumberArgument>,
+    pub(crate) prefill: Option<NumberArgument>,
     /// Tokens in the KV cache before a decode step, as "4k"
-    pub context: Option<NumberArgument>,
+    pub(crate) context: Option<NumberArgument>,
     /// Tensor-parallel sizes
-    pub tp: Option<NumberArgument>,
+    pub(crate) tp: Option<NumberArgument>,
     /// Expert-parallel sizes
-    pub ep: Option<NumberArgument>,
+    pub(crate) ep: Option<NumberArgument>,
     /// Pipeline-parallel sizes
-    pub pp: Option<NumberArgument>,
+    pub(crate) pp: Option<NumberArgument>,
     /// Weight format: bf16, fp8, int4, mxfp4 …
-    pub dtype: Option<String>,
+    pub(crate) dtype: Option<String>,
     /// Keys of the config to change, as "num_key_value_heads=4"
     #[serde(default)]
-    pub set: StringList,
+    pub(crate) set: StringList,
     /// Target time per output token, as "30ms"
-    pub tpot: Option<String>,
+    pub(crate) tpot: Option<String>,
     /// Target time to first token, as "500ms"
-    pub ttft: Option<String>,
+    pub(crate) ttft: Option<String>,
 }
 
 /// What to explain.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ExplainArguments {
+pub(crate) struct ExplainArguments {
     /// A word or number of a report: launch bound, mfu, gaps, kernels.dur_ns
-    pub name: String,
+    pub(crate) name: String,
 }
 
 /// Which rows.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TableArguments {
+pub(crate) struct TableArguments {
     /// Traces of the ranks of one job, or a single trace, a folder of traces, or a run directory
-    pub paths: StringList,
+    pub(crate) paths: StringList,
     /// The table, as list_tables names it
-    pub table: String,
+    pub(crate) table: String,
     /// Columns, in this order; all by default
     #[serde(default)]
-    pub columns: StringList,
+    pub(crate) columns: StringList,
     /// Order rows by this column, largest first
-    pub largest: Option<String>,
+    pub(crate) largest: Option<String>,
     /// Rows to skip
     #[serde(default)]
-    pub offset: usize,
+    pub(crate) offset: usize,
     /// Rows to return, at most 200
-    pub limit: Option<usize>,
+    pub(crate) limit: Option<usize>,
 }
 
 /// Which trace, of those that have tables.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PathsArguments {
+pub(crate) struct PathsArguments {
     /// Traces of the ranks of one job, or a single trace, a folder of traces, or a run directory
-    pub paths: StringList,
+    pub(crate) paths: StringList,
 }

@@ -1,12 +1,12 @@
 //! How long an answer may be.
 
 /// Characters of an answer. An agent reads about a quarter as many tokens.
-pub const MOST: usize = 24_000;
+pub(crate) const MOST: usize = 24_000;
 /// Characters of one cell of a table.
-pub const CELL: usize = 160;
+pub(crate) const CELL: usize = 160;
 
 /// An answer that is not too long, and what to ask next.
-pub fn bounded(text: &str, next: &str) -> String {
+pub(crate) fn bounded(text: &str, next: &str) -> String {
     let mut answer = cut(text, MOST);
     if answer.len() < text.len() {
         // A table is not cut within a line.
@@ -21,7 +21,7 @@ pub fn bounded(text: &str, next: &str) -> String {
 }
 
 /// The beginning of a text.
-pub fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => text[..end].to_owned(),
         None => text.to_owned(),

@@ -12,12 +12,12 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::stdio;
 
-pub use self::roots::{RootError, Roots};
+pub(crate) use self::roots::{RootError, Roots};
 use self::server::RooflensServer;
 
 /// Why a server could not start, or ended.
 #[derive(Debug)]
-pub enum ServeError {
+pub(crate) enum ServeError {
     /// A folder that may be read is not there.
     Root(RootError),
     /// The runtime could not be started.

@@ -7,17 +7,17 @@ const MOST_FILES: usize = 20_000;
 
 /// Folders below which everything may be read, and nothing else.
 #[derive(Debug, Clone)]
-pub struct Roots {
+pub(crate) struct Roots {
     folders: Vec<PathBuf>,
 }
 
 /// A folder that cannot be a root.
 #[derive(Debug)]
-pub struct RootError {
+pub(crate) struct RootError {
     /// The folder.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Why.
-    pub source: std::io::Error,
+    pub(crate) source: std::io::Error,
 }
 
 impl std::fmt::Display for RootError {
@@ -30,7 +30,7 @@ impl std::error::Error for RootError {}
 
 impl Roots {
     /// These folders, as they really are: links are followed once, now.
-    pub fn new(folders: &[PathBuf]) -> Result<Self, RootError> {
+    pub(crate) fn new(folders: &[PathBuf]) -> Result<Self, RootError> {
         let real =
             |path: &PathBuf| path.canonicalize().map_err(|source| RootError { path: path.clone(), source });
         Ok(Roots { folders: folders.iter().map(real).collect::<Result<_, _>>()? })
@@ -42,7 +42,7 @@ impl Roots {
     }
 
     /// A path that may be read. Relative ones begin at the first folder that has them.
-    pub fn allowed(&self, typed: &str) -> Result<PathBuf, String> {
+    pub(crate) fn allowed(&self, typed: &str) -> Result<PathBuf, String> {
         let path = Path::new(typed);
         let candidates: Vec<PathBuf> = match path.is_absolute() {
             true => vec![path.to_owned()],
@@ -70,7 +70,7 @@ impl Roots {
     }
 
     /// The same for several.
-    pub fn all_allowed(&self, typed: &[String]) -> Result<Vec<PathBuf>, String> {
+    pub(crate) fn all_allowed(&self, typed: &[String]) -> Result<Vec<PathBuf>, String> {
         typed.iter().map(|path| self.allowed(path)).collect()
     }
 

@@ -17,14 +17,14 @@ use crate::mcp::work::work;
 
 /// Answers questions about files below its roots.
 #[derive(Clone)]
-pub struct RooflensServer {
+pub(crate) struct RooflensServer {
     roots: Arc<Roots>,
 }
 
 #[tool_router]
 impl RooflensServer {
     /// A server for these folders.
-    pub fn new(roots: Roots) -> Self {
+    pub(crate) fn new(roots: Roots) -> Self {
         RooflensServer { roots: Arc::new(roots) }
     }
 

@@ -9,10 +9,10 @@ use crate::mcp::bounded::{CELL, cut};
 use crate::mcp::work::told;
 
 /// The most rows of one answer.
-pub const MOST_ROWS: usize = 200;
+pub(crate) const MOST_ROWS: usize = 200;
 
 /// Every table with its columns and rows.
-pub fn list(tables: &KeptTables) -> Result<String, String> {
+pub(crate) fn list(tables: &KeptTables) -> Result<String, String> {
     let mut lines = vec!["table | rows | columns".to_owned()];
     for name in tables.names().map_err(|error| told(&error))? {
         if let Some(table) = tables.table(&name).map_err(|error| told(&error))? {
@@ -29,15 +29,15 @@ fn rows_of(table: &MemoryTable) -> usize {
 }
 
 /// Which rows and columns are wanted.
-pub struct WantedRows {
+pub(crate) struct WantedRows {
     /// Columns, in this order; empty for all.
-    pub columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
     /// The column that rows are ordered by, largest first.
-    pub largest: Option<String>,
+    pub(crate) largest: Option<String>,
     /// Rows before the first that is wanted.
-    pub offset: usize,
+    pub(crate) offset: usize,
     /// How many rows.
-    pub limit: usize,
+    pub(crate) limit: usize,
 }
 
 /// Some rows of a table, as lines of values with `|` between them; how many there are in all.

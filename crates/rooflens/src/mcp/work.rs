@@ -24,7 +24,7 @@ impl Observer for Cancelled {
 }
 
 /// Does `work`, which may take seconds, without holding up other requests.
-pub async fn work<T: Send + 'static>(
+pub(crate) async fn work<T: Send + 'static>(
     context: RequestContext<RoleServer>,
     work: impl FnOnce(&SharedObserver) -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
@@ -36,7 +36,7 @@ pub async fn work<T: Send + 'static>(
 }
 
 /// An error with what helps.
-pub fn told(error: &Error) -> String {
+pub(crate) fn told(error: &Error) -> String {
     match error.hint() {
         Some(hint) => format!("{error}\nhelp: {hint}"),
         None => error.to_string(),

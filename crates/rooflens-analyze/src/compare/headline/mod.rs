@@ -114,7 +114,7 @@ impl HeadlineMetric {
 
     /// What it is measured in.
     #[must_use]
-    pub fn unit(&self) -> MetricUnit {
+    pub(crate) fn unit(&self) -> MetricUnit {
         match self.formula {
             Formula::Percentile(..) => MetricUnit::Time,
             Formula::Rate(amount) => MetricUnit::Rate(amount.per_second),

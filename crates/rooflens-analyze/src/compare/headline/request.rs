@@ -83,7 +83,7 @@ impl MeasuredRequest<'_> {
 
     /// When its last token was there, or, where nothing was streamed, when the response ended.
     #[must_use]
-    pub fn finish_ns(&self) -> Option<i64> {
+    pub(crate) fn finish_ns(&self) -> Option<i64> {
         let unstreamed = || self.end_ns.filter(|_| self.is_load_test);
         self.token_ns.last().copied().or_else(unstreamed)
     }

@@ -21,7 +21,7 @@ enum Parts {
 impl MetricSample {
     /// A percentile over the values of all rounds; `None` without a value. Rounds without a value do not count.
     #[must_use]
-    pub fn percentile(share: f64, rounds: Vec<Vec<f64>>) -> Option<Self> {
+    pub(crate) fn percentile(share: f64, rounds: Vec<Vec<f64>>) -> Option<Self> {
         let rounds: Vec<Vec<f64>> = rounds.into_iter().filter(|values| !values.is_empty()).collect();
         let mut values: Vec<(f64, usize)> = rounds
             .iter()

@@ -9,7 +9,7 @@ use crate::compare::headline::MeasuredRequest;
 use crate::compare::ratio::sorted;
 
 /// A gap between chunks that is so many times as long as the median one is a stall.
-pub const STALL: f64 = 5.0;
+pub(crate) const STALL: f64 = 5.0;
 
 /// The parts of a request's latency, ns. They add up to it exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub struct LatencyParts {
     /// Gaps of more than [`STALL`] × the median gap: what they are longer than the median.
     pub stalls_ns: i64,
     /// Output tokens.
-    pub output_tokens: i64,
+    pub(crate) output_tokens: i64,
 }
 
 impl LatencyParts {
@@ -37,7 +37,7 @@ impl LatencyParts {
 
     /// Time to first token.
     #[must_use]
-    pub fn ttft_ns(&self) -> i64 {
+    pub(crate) fn ttft_ns(&self) -> i64 {
         self.client_wait_ns.saturating_add(self.queue_ns.unwrap_or(0)).saturating_add(self.prefill_ns)
     }
 
@@ -81,7 +81,7 @@ pub fn typical_gap(requests: &[MeasuredRequest<'_>]) -> f64 {
 /// A part of latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum LatencyPart {
+pub(crate) enum LatencyPart {
     /// Waiting in the client.
     ClientWait,
     /// The server's queue.
@@ -123,30 +123,30 @@ pub enum SlowBy {
 
 /// How a part differs between slow and typical requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PartGrowth {
+pub(crate) struct PartGrowth {
     /// The part.
-    pub part: LatencyPart,
+    pub(crate) part: LatencyPart,
     /// Mean of the slow requests − mean of the typical ones, ns.
-    pub growth_ns: f64,
+    pub(crate) growth_ns: f64,
     /// Of the whole difference; negative where the part is shorter. Shares add up to 1.
-    pub share: f64,
+    pub(crate) share: f64,
 }
 
 /// Why the slowest requests are slow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlowRequests {
     /// By which latency.
-    pub by: SlowBy,
+    pub(crate) by: SlowBy,
     /// Slow requests: those at the percentile and above.
-    pub slow: usize,
+    pub(crate) slow: usize,
     /// Typical ones: those between the first and the third quartile.
-    pub typical: usize,
+    pub(crate) typical: usize,
     /// Mean latency of the slow ones, ns.
-    pub slow_ns: f64,
+    pub(crate) slow_ns: f64,
     /// Mean latency of the typical ones, ns.
-    pub typical_ns: f64,
+    pub(crate) typical_ns: f64,
     /// What the difference is made of, the largest first.
-    pub parts: Vec<PartGrowth>,
+    pub(crate) parts: Vec<PartGrowth>,
 }
 
 impl SlowRequests {

@@ -31,13 +31,13 @@ const FEWEST_GROUPS: usize = 18;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfidenceInterval {
     /// The estimate.
-    pub value: f64,
+    pub(crate) value: f64,
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
     /// Batches whose spread it follows from.
-    pub batches: usize,
+    pub(crate) batches: usize,
 }
 
 /// Why there is no interval.

@@ -21,11 +21,11 @@ pub struct CorrectedTimes {
     /// TTFT from the expected time, one for each request and each missed one.
     pub ttft_ns: Vec<f64>,
     /// End-to-end latency from the expected time.
-    pub latency_ns: Vec<f64>,
+    pub(crate) latency_ns: Vec<f64>,
     /// Time from one request of a user to the next: the median.
-    pub interval_ns: i64,
+    pub(crate) interval_ns: i64,
     /// Requests that were not sent but would have been.
-    pub missed: usize,
+    pub(crate) missed: usize,
 }
 
 /// A cycle may take so much longer than the median before a request is late.

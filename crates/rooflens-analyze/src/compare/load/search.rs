@@ -30,7 +30,7 @@ const MOST_HALVINGS: i32 = 10;
 
 /// Why a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SearchEnd {
+pub(crate) enum SearchEnd {
     /// The range is as narrow as asked for.
     Found,
     /// No rate met the SLO, however low.
@@ -47,7 +47,7 @@ pub enum SearchEnd {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchResult {
     /// Why it ended.
-    pub end: SearchEnd,
+    pub(crate) end: SearchEnd,
     /// Highest rate that met the SLO.
     pub highest_met: Option<f64>,
     /// Lowest rate that did not, or at which the client was the limit.

@@ -22,7 +22,7 @@ enum Limited {
 
 /// One objective.
 #[derive(Clone)]
-pub struct Objective {
+pub(crate) struct Objective {
     text: String,
     limited: Limited,
     is_at_most: bool,
@@ -96,7 +96,7 @@ pub struct ObjectiveResult {
     /// The measured value: ns, a fraction, or per second; null where it was not measured.
     pub value: Option<f64>,
     /// Its limit, in the same unit.
-    pub limit: f64,
+    pub(crate) limit: f64,
     /// Whether the value is within the limit. One that was not measured is not met.
     pub is_met: bool,
 }
@@ -105,7 +105,7 @@ pub struct ObjectiveResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Goodput {
     /// Requests that completed or failed.
-    pub requests: usize,
+    pub(crate) requests: usize,
     /// Those that meet every limit on times.
     pub met: usize,
     /// Their share.
@@ -124,13 +124,15 @@ impl Slo {
 
     /// The objectives, in the order given.
     #[must_use]
-    pub fn objectives(&self) -> &[Objective] {
+    #[cfg(test)]
+    pub(crate) fn objectives(&self) -> &[Objective] {
         &self.objectives
     }
 
     /// Whether failed requests count against it: times are those of completed requests alone.
     #[must_use]
-    pub fn limits_errors(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn limits_errors(&self) -> bool {
         let is_errors = |metric: &HeadlineMetric| metric.key == "error_rate";
         self.objectives.iter().any(|one| matches!(one.limited, Limited::Metric(metric) if is_errors(metric)))
     }
@@ -177,12 +179,6 @@ impl Slo {
 }
 
 impl Objective {
-    /// As it was given.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
     fn parse(text: &str) -> Result<Self, SloError> {
         let at = text.find(['<', '>']).ok_or_else(|| SloError::NoComparison(text.to_owned()))?;
         let (name, rest) = (text[..at].trim(), &text[at + 1..]);

@@ -55,11 +55,11 @@ pub struct Steadiness {
     pub verdict: SteadyVerdict,
     /// Change of latency from the begin to the end of the test, as a share of its median; null where there is too
     /// little to tell.
-    pub drift: Option<f64>,
+    pub(crate) drift: Option<f64>,
     /// Probability of such a drift by chance.
-    pub p: Option<f64>,
+    pub(crate) p: Option<f64>,
     /// Share of the arrivals by which the requests in the system grow; null in a closed loop.
-    pub backlog: Option<f64>,
+    pub(crate) backlog: Option<f64>,
     /// In words.
     pub words: String,
 }

@@ -20,7 +20,7 @@ pub struct WarmUp {
     /// Requests to leave out, from the first.
     pub excluded: usize,
     /// Whether the rest is steady: false where the best cut lies in the second half, or there are too few requests.
-    pub is_found: bool,
+    pub(crate) is_found: bool,
     /// In words.
     pub words: String,
 }

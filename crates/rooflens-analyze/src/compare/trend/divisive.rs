@@ -13,12 +13,12 @@ pub(super) struct Distances {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Split {
     /// First value of the right side.
-    pub at: usize,
-    pub difference: f64,
+    pub(crate) at: usize,
+    pub(crate) difference: f64,
 }
 
 impl Distances {
-    pub fn of(series: &[f64]) -> Self {
+    pub(crate) fn of(series: &[f64]) -> Self {
         let between = series.iter().flat_map(|a| series.iter().map(move |b| (a - b).abs())).collect();
         Distances { count: series.len(), between }
     }
@@ -33,7 +33,7 @@ impl Distances {
     /// With X before `at`, Y from there to any `end`, n and m their lengths, the difference is
     /// `2/(m+n) · (Σ|x−y| − m/(n−1) · Σ|x−x'| − n/(m−1) · Σ|y−y'|)`. All sums come from two kinds: of each
     /// value to those before it, and to those after it up to `end`.
-    pub fn best(&self, part: Range<usize>) -> Option<Split> {
+    pub(crate) fn best(&self, part: Range<usize>) -> Option<Split> {
         let (start, size) = (part.start, part.len().checked_sub(1).filter(|size| *size > 0)?);
         // before[i]: from value start+i+1 to all before it. Summed over all, so that rounding is the same
         // whatever the part.

@@ -7,13 +7,13 @@ use libm::lgamma;
 /// What is known of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Moments {
-    pub count: f64,
-    pub mean: f64,
-    pub std: f64,
+    pub(crate) count: f64,
+    pub(crate) mean: f64,
+    pub(crate) std: f64,
 }
 
 impl Moments {
-    pub fn of(values: &[f64]) -> Self {
+    pub(crate) fn of(values: &[f64]) -> Self {
         let count = values.len() as f64;
         let mean = sum(values) / count;
         let squares: Vec<f64> = values.iter().map(|value| (value - mean) * (value - mean)).collect();

@@ -3,7 +3,7 @@
 use super::{KernelRemark, KernelRule};
 use crate::kernels::Kernel;
 
-/// The rule.
+/// Bank conflicts are at least 10 % of the wavefronts of shared memory.
 pub(super) struct BankConflicts;
 
 /// Of the wavefronts, from this share on: `bank_conflicts_threshold` of the profiler's own rule
@@ -13,9 +13,6 @@ const FROM_PCT: f64 = 10.0;
 impl KernelRule for BankConflicts {
     fn name(&self) -> &'static str {
         "bank_conflicts"
-    }
-    fn about(&self) -> &'static str {
-        "bank conflicts are at least 10 % of the wavefronts of shared memory"
     }
     fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         let counters = &kernel.counters;

@@ -3,7 +3,7 @@
 use super::{KernelRemark, KernelRule};
 use crate::kernels::{Bound, Kernel};
 
-/// The rule.
+/// Fewer than 24 of the 32 threads of a warp are active in an instruction, of a kernel that memory does not bound.
 pub(super) struct Divergence;
 
 /// 24 of 32 threads: `threshold` of the profiler's own rule (`sections/ThreadDivergence.py` of Nsight Compute
@@ -13,9 +13,6 @@ const BELOW_PCT: f64 = 75.0;
 impl KernelRule for Divergence {
     fn name(&self) -> &'static str {
         "thread_divergence"
-    }
-    fn about(&self) -> &'static str {
-        "fewer than 24 of the 32 threads of a warp are active in an instruction, of a kernel that memory does not bound"
     }
     fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         let active = kernel.counters.warp_execution_pct.filter(|pct| *pct < BELOW_PCT)?;

@@ -3,7 +3,7 @@
 use super::{KernelRemark, KernelRule, is_latency_bound, uses_tensor_cores};
 use crate::kernels::Kernel;
 
-/// The rule.
+/// Neither compute nor memory reaches 60 % of its peak, the grid is not known to be too small, schedulers issue in less than 60 % of active cycles, and tensor cores are not used.
 pub(super) struct Issue;
 
 /// Cycles with an instruction, below this share: `issueActiveTarget` of the profiler's own rule
@@ -13,9 +13,6 @@ const BELOW_PCT: f64 = 60.0;
 impl KernelRule for Issue {
     fn name(&self) -> &'static str {
         "low_issue_utilisation"
-    }
-    fn about(&self) -> &'static str {
-        "neither compute nor memory reaches 60 % of its peak, the grid is not known to be too small, schedulers issue in less than 60 % of active cycles, and tensor cores are not used"
     }
     fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         let counters = &kernel.counters;

@@ -28,22 +28,20 @@ use super::{Bound, Kernel};
 use crate::kernel_catalog::KernelClass;
 
 /// A rule.
-pub trait KernelRule: Sync {
+pub(crate) trait KernelRule: Sync {
     /// Its name, in words for programs.
     fn name(&self) -> &'static str;
-    /// When it speaks.
-    fn about(&self) -> &'static str;
     /// What it says of a launch.
     fn judge(&self, kernel: &Kernel) -> Option<KernelRemark>;
 }
 
 /// What a rule says of a launch.
 #[derive(Debug, Clone, PartialEq)]
-pub struct KernelRemark {
+pub(crate) struct KernelRemark {
     /// What was measured, with the threshold.
-    pub measured: String,
+    pub(crate) measured: String,
     /// What may help.
-    pub change: String,
+    pub(crate) change: String,
 }
 
 /// Every rule.
@@ -64,11 +62,11 @@ pub struct Suggestion {
     /// The rule.
     pub rule: Cow<'static, str>,
     /// The kernel.
-    pub name: String,
+    pub(crate) name: String,
     /// Readable short form.
     pub short_name: String,
     /// Launches of it that the rule speaks of.
-    pub launches: Vec<usize>,
+    pub(crate) launches: Vec<usize>,
     /// What was measured on that of most time, with the threshold.
     pub measured: String,
     /// What may help.
@@ -80,7 +78,7 @@ pub struct Suggestion {
 }
 
 /// What the rules say, most time first.
-pub fn suggestions(kernels: &[Kernel]) -> Vec<Suggestion> {
+pub(crate) fn suggestions(kernels: &[Kernel]) -> Vec<Suggestion> {
     type Time = fn(&Kernel) -> Option<f64>;
     let (own, real): (Time, Time) = (|kernel| kernel.time_ns, |kernel| kernel.timeline_ns);
     let sum = |of: &[&Kernel], time: Time| of.iter().filter_map(|kernel| time(kernel)).sum::<f64>();

@@ -3,7 +3,7 @@
 use super::{KernelRemark, KernelRule, is_latency_bound, uses_tensor_cores};
 use crate::kernels::Kernel;
 
-/// The rule.
+/// Neither compute nor memory reaches 60 % of its peak, the grid fills the device, a scheduler has fewer than one eligible warp, blocks allow less than 80 % of the warps that the device can hold, and tensor cores are not used.
 pub(super) struct LowOccupancy;
 
 /// Of the most that the device can hold, below this share: `low_theoretical_threshold` of the profiler's own rule
@@ -15,9 +15,6 @@ const ELIGIBLE_BELOW: f64 = 1.0;
 impl KernelRule for LowOccupancy {
     fn name(&self) -> &'static str {
         "low_occupancy"
-    }
-    fn about(&self) -> &'static str {
-        "neither compute nor memory reaches 60 % of its peak, the grid fills the device, a scheduler has fewer than one eligible warp, blocks allow less than 80 % of the warps that the device can hold, and tensor cores are not used"
     }
     fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         let occupancy = &kernel.occupancy;

@@ -3,15 +3,12 @@
 use super::{KernelRemark, KernelRule, is_product};
 use crate::kernels::{Bound, Kernel, SMALL_GRID_BELOW};
 
-/// The rule.
+/// Neither compute nor memory reaches 60 % of its peak, and the grid has fewer than 3 blocks for every 4 multiprocessors.
 pub(super) struct SmallGrid;
 
 impl KernelRule for SmallGrid {
     fn name(&self) -> &'static str {
         "small_grid"
-    }
-    fn about(&self) -> &'static str {
-        "neither compute nor memory reaches 60 % of its peak, and the grid has fewer than 3 blocks for every 4 multiprocessors"
     }
     fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         (kernel.bound == Some(Bound::Launch)).then(|| KernelRemark {

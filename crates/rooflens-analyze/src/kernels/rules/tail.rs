@@ -3,7 +3,7 @@
 use super::{KernelRemark, KernelRule, is_product};
 use crate::kernels::{Bound, Kernel};
 
-/// The rule.
+/// The last wave of blocks leaves at least 10 % of the device's time empty if blocks take equally long, and the busiest unit has that much headroom.
 pub(super) struct Tail;
 
 /// From this share of the device's time on.
@@ -12,10 +12,6 @@ const FROM_PCT: f64 = 10.0;
 impl KernelRule for Tail {
     fn name(&self) -> &'static str {
         "tail_effect"
-    }
-    fn about(&self) -> &'static str {
-        "the last wave of blocks leaves at least 10 % of the device's time empty if blocks take equally \
-         long, and the busiest unit has that much headroom"
     }
     fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         let waves = kernel.waves.filter(|waves| *waves > 1.0 && waves.is_finite())?;

@@ -3,15 +3,12 @@
 use super::{KernelRemark, KernelRule, TENSOR_FROM_PCT, is_product};
 use crate::kernels::{Bound, Kernel};
 
-/// The rule.
+/// A kernel of class gemm, attention, moe or convolution is bound by compute, and tensor pipes are active in less than 1 % of cycles.
 pub(super) struct TensorIdle;
 
 impl KernelRule for TensorIdle {
     fn name(&self) -> &'static str {
         "tensor_pipes_idle"
-    }
-    fn about(&self) -> &'static str {
-        "a kernel of class gemm, attention, moe or convolution is bound by compute, and tensor pipes are active in less than 1 % of cycles"
     }
     fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         // A matmul that waits for memory, as a matrix times a vector does, gains nothing from them.

@@ -3,7 +3,7 @@
 use super::{KernelRemark, KernelRule};
 use crate::kernels::Kernel;
 
-/// The rule.
+/// 10 % of the sectors of global accesses are beyond what their bytes need (Source Counters); or threads use at most 24 of the 32 bytes of a sector; or a request touches more than 16 sectors, which no coalesced access needs.
 pub(super) struct Uncoalesced;
 
 /// Sectors beyond what is needed, from this share on.
@@ -18,9 +18,6 @@ const NEEDED_AT_MOST: f64 = 16.0;
 impl KernelRule for Uncoalesced {
     fn name(&self) -> &'static str {
         "uncoalesced_access"
-    }
-    fn about(&self) -> &'static str {
-        "10 % of the sectors of global accesses are beyond what their bytes need (Source Counters); or threads use at most 24 of the 32 bytes of a sector; or a request touches more than 16 sectors, which no coalesced access needs"
     }
     fn judge(&self, kernel: &Kernel) -> Option<KernelRemark> {
         let counters = &kernel.counters;

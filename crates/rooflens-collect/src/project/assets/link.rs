@@ -23,7 +23,7 @@ pub struct AssetStep {
     /// The asset.
     pub asset: String,
     /// Its kind.
-    pub kind: AssetKind,
+    pub(crate) kind: AssetKind,
     /// What to do.
     pub action: Action,
     /// The link or folder, from the project's folder.
@@ -116,7 +116,7 @@ pub struct AssetStatus {
     /// Where it is stored; null if it was not found.
     pub source: Option<PathBuf>,
     /// The commit of a hub repository.
-    pub commit: Option<String>,
+    pub(crate) commit: Option<String>,
     /// Why it was not found, or why its place cannot be read.
     pub problem: Option<ProjectError>,
     /// The files that it must have.
@@ -124,7 +124,7 @@ pub struct AssetStatus {
     /// Its size; null if nothing is there.
     pub size: Option<AssetSize>,
     /// Its archives.
-    pub extractions: Vec<ExtractionStatus>,
+    pub(crate) extractions: Vec<ExtractionStatus>,
     /// What needs attention.
     pub warnings: Vec<String>,
 }
@@ -151,11 +151,11 @@ pub enum AssetState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExtractionStatus {
     /// The archive, from the asset's source.
-    pub archive: PathBuf,
+    pub(crate) archive: PathBuf,
     /// The folder that it becomes.
-    pub into: PathBuf,
+    pub(crate) into: PathBuf,
     /// Whether it is unpacked.
-    pub state: ExtractionState,
+    pub(crate) state: ExtractionState,
 }
 
 /// Whether an archive is unpacked.

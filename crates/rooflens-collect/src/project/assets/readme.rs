@@ -48,7 +48,7 @@ pub struct Readme {
     pub is_current: bool,
     /// Its text.
     #[serde(skip)]
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// Looks at the top level of a dataset's source data. Reads only.

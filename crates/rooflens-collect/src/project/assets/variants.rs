@@ -82,11 +82,11 @@ pub struct Subset {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubsetMetadata {
     /// The version of this document.
-    pub schema: u32,
+    pub(crate) schema: u32,
     /// The dataset.
-    pub dataset: String,
+    pub(crate) dataset: String,
     /// The subset's name.
-    pub variant: String,
+    pub(crate) variant: String,
     /// The folder or variant of the dataset that it was drawn from.
     pub parent: String,
     /// The folder of the dataset that the paths in the file list start from.
@@ -100,26 +100,26 @@ pub struct SubsetMetadata {
     /// Seed of the random order; null without shuffling.
     pub seed: Option<u64>,
     /// The list of its files.
-    pub files: FileList,
+    pub(crate) files: FileList,
 }
 
 /// How a subset was drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sampling {
     /// Always `sample`.
-    pub kind: String,
+    pub(crate) kind: String,
     /// The name of the steps by which files were drawn.
-    pub generator: String,
+    pub(crate) generator: String,
     /// Number of passes over the parent.
     pub epochs: u64,
     /// Files per pass.
-    pub samples_per_epoch: usize,
+    pub(crate) samples_per_epoch: usize,
     /// Whether in random order.
-    pub shuffle: bool,
+    pub(crate) shuffle: bool,
     /// Number of files to draw from.
     pub parent_files: usize,
     /// SHA-256 of their list.
-    pub parent_sha256: String,
+    pub(crate) parent_sha256: String,
 }
 
 /// The size of a subset.
@@ -135,11 +135,11 @@ pub struct SubsetSize {
 
 /// The files of a variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FileList {
+pub(crate) struct FileList {
     /// The list, or the folder with the data, from the variant's folder; `.` if the data is directly in it.
-    pub path: String,
+    pub(crate) path: String,
     /// SHA-256 of the list; of data, the list has lines as `sha256sum` writes them, sorted by path.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// A variant of transformed data to make.
@@ -172,21 +172,21 @@ pub struct VariantPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantMetadata {
     /// The version of this document.
-    pub schema: u32,
+    pub(crate) schema: u32,
     /// The dataset.
-    pub dataset: String,
+    pub(crate) dataset: String,
     /// The variant's name.
-    pub variant: String,
+    pub(crate) variant: String,
     /// The folder or variant of the dataset that it was made from.
     pub parent: String,
     /// When it was made or recorded, in UTC.
-    pub created: String,
+    pub(crate) created: String,
     /// How it was made.
-    pub transform: VariantOrigin,
+    pub(crate) transform: VariantOrigin,
     /// Its size.
     pub size: VariantSize,
     /// Its data.
-    pub files: FileList,
+    pub(crate) files: FileList,
 }
 
 /// The size of transformed data.

@@ -86,7 +86,7 @@ pub struct FileProblem {
     /// The file, from the asset's folder.
     pub file: String,
     /// What kind of problem it is.
-    pub problem: Problem,
+    pub(crate) problem: Problem,
     /// The problem in words, after the file's name.
     pub message: String,
 }

@@ -56,7 +56,7 @@ pub struct StagedEdit {
     /// The file, from the project's root.
     pub path: String,
     /// The source it belongs to.
-    pub source: Option<String>,
+    pub(crate) source: Option<String>,
     /// What is wrong with it.
     pub reason: StagedReason,
 }

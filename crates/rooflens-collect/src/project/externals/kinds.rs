@@ -62,27 +62,27 @@ pub enum LeftOutReason {
 /// What a commit holds.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    pub tree: String,
-    pub files: Vec<String>,
+    pub(crate) tree: String,
+    pub(crate) files: Vec<String>,
     /// Places of the source's submodules.
-    pub submodules: Vec<String>,
-    pub left_out: Vec<LeftOutFile>,
+    pub(crate) submodules: Vec<String>,
+    pub(crate) left_out: Vec<LeftOutFile>,
 }
 
 /// What is at a source's place.
 #[derive(Debug, Default)]
 pub(super) struct Observed {
-    pub condition: Condition,
+    pub(crate) condition: Condition,
     /// The commit it is at, if known.
-    pub commit: Option<String>,
+    pub(crate) commit: Option<String>,
     /// Files that differ from that commit; `.` if only the whole is known to differ.
-    pub edits: Vec<String>,
+    pub(crate) edits: Vec<String>,
     /// Whether replacing it would lose work that is nowhere else.
-    pub at_risk: bool,
+    pub(crate) at_risk: bool,
     /// What is in the way, in words.
-    pub in_the_way: Option<&'static str>,
+    pub(crate) in_the_way: Option<&'static str>,
     /// Whether its clone has the pinned commit.
-    pub has_commit: bool,
+    pub(crate) has_commit: bool,
 }
 
 impl Observed {
@@ -538,7 +538,7 @@ pub(super) struct Steps<'a> {
     source: &'a LockedSource,
     dry_run: bool,
     /// One line for each step.
-    pub taken: Vec<String>,
+    pub(crate) taken: Vec<String>,
 }
 
 impl<'a> Steps<'a> {

@@ -104,13 +104,13 @@ pub struct LockedSource {
     pub tree: String,
     /// The paths to take; all if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<String>,
+    pub(crate) paths: Vec<String>,
     /// Its license files.
     #[serde(default)]
     pub licences: Vec<String>,
     /// The commit it was pinned at before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub previous: Option<String>,
+    pub(crate) previous: Option<String>,
 }
 
 impl LockedSource {
@@ -148,7 +148,7 @@ pub struct Lock {
     version: u32,
     /// The entries.
     #[serde(default)]
-    pub sources: BTreeMap<String, LockedSource>,
+    pub(crate) sources: BTreeMap<String, LockedSource>,
 }
 
 impl Default for Lock {

@@ -67,7 +67,7 @@ pub struct Added {
     /// What was done with its folder.
     pub synced: Synced,
     /// Other files of the project that were written, relative to its root.
-    pub files: Vec<String>,
+    pub(crate) files: Vec<String>,
 }
 
 /// What to sync.
@@ -91,7 +91,7 @@ pub struct SyncReport {
     /// The sources, by name.
     pub sources: Vec<Synced>,
     /// Other files of the project that were written, relative to its root.
-    pub files: Vec<String>,
+    pub(crate) files: Vec<String>,
 }
 
 /// The result of syncing one source.
@@ -104,7 +104,7 @@ pub struct Synced {
     /// Its folder, from the project's root.
     pub place: String,
     /// Its state before.
-    pub before: Option<Condition>,
+    pub(crate) before: Option<Condition>,
     /// The outcome.
     pub outcome: SyncOutcome,
     /// The steps, in order, as commands or sentences.
@@ -139,7 +139,7 @@ pub struct UpdateRow {
     /// How it is kept.
     pub kind: SourceKind,
     /// Its folder, from the project's root.
-    pub place: String,
+    pub(crate) place: String,
     /// What it follows.
     pub revision: String,
     /// The commit it is pinned at.
@@ -223,7 +223,7 @@ pub struct SourceStatus {
     /// Its folder, from the project's root.
     pub place: String,
     /// Its address.
-    pub url: String,
+    pub(crate) url: String,
     /// What was requested.
     pub revision: String,
     /// The pinned commit.

@@ -7,29 +7,29 @@ use rooflens_compose::yaml;
 
 /// A mapping of a file, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Document {
+pub(crate) struct Document {
     /// Its keys.
-    pub entries: Vec<YamlEntry>,
+    pub(crate) entries: Vec<YamlEntry>,
     /// Comments behind the last.
-    pub tail: Vec<String>,
+    pub(crate) tail: Vec<String>,
 }
 
 /// A key with its value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct YamlEntry {
+pub(crate) struct YamlEntry {
     /// Comments and empty lines before it, without their margin.
-    pub before: Vec<String>,
+    pub(crate) before: Vec<String>,
     /// The key, without quotes.
-    pub key: String,
+    pub(crate) key: String,
     /// Its value.
-    pub value: WrittenValue,
+    pub(crate) value: WrittenValue,
     /// Its line in the file, from 1; 0 where it was put there later.
-    pub line: usize,
+    pub(crate) line: usize,
 }
 
 /// A value as it is written.
 #[derive(Debug, Clone, PartialEq)]
-pub enum WrittenValue {
+pub(crate) enum WrittenValue {
     /// A mapping, one key per line, with the comment behind its key.
     Map(Document, String),
     /// Anything else: what stands behind the colon, and the lines below, without the margin of the key.
@@ -55,7 +55,7 @@ impl Document {
     }
 
     /// The file.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut lines = Vec::new();
         self.write(0, &mut lines);
         lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
@@ -94,7 +94,7 @@ impl Document {
     }
 
     /// The value of a path.
-    pub fn get(&self, path: &[&str]) -> Option<&YamlEntry> {
+    pub(crate) fn get(&self, path: &[&str]) -> Option<&YamlEntry> {
         let (first, rest) = path.split_first()?;
         let entry = self.entries.iter().find(|entry| entry.key == *first)?;
         match (rest.is_empty(), &entry.value) {
@@ -105,7 +105,7 @@ impl Document {
     }
 
     /// Puts an entry at a path of mappings; one that is there is merged with, or replaced.
-    pub fn put(&mut self, path: &[&str], entry: YamlEntry) {
+    pub(crate) fn put(&mut self, path: &[&str], entry: YamlEntry) {
         let Some((first, rest)) = path.split_first() else { return self.put_here(entry) };
         let at = self.entries.iter().position(|entry| entry.key == *first).unwrap_or_else(|| {
             self.entries.push(YamlEntry::map(first, Document::default()));
@@ -132,7 +132,7 @@ impl Document {
     }
 
     /// Adds what `other` has and this has not.
-    pub fn complete(&mut self, other: &Document) {
+    pub(crate) fn complete(&mut self, other: &Document) {
         for entry in &other.entries {
             match self.entries.iter_mut().find(|there| there.key == entry.key) {
                 None => self.entries.push(entry.clone()),
@@ -150,7 +150,7 @@ impl Document {
 
 impl YamlEntry {
     /// A key with a value on one line.
-    pub fn new(key: &str, value: &str) -> Self {
+    pub(crate) fn new(key: &str, value: &str) -> Self {
         Self {
             before: Vec::new(),
             key: key.to_owned(),
@@ -160,7 +160,7 @@ impl YamlEntry {
     }
 
     /// A key with a mapping.
-    pub fn map(key: &str, inner: Document) -> Self {
+    pub(crate) fn map(key: &str, inner: Document) -> Self {
         Self {
             before: Vec::new(),
             key: key.to_owned(),
@@ -170,7 +170,7 @@ impl YamlEntry {
     }
 
     /// The value on one line, without a comment; nothing for mappings and lists over several lines.
-    pub fn scalar(&self) -> Option<String> {
+    pub(crate) fn scalar(&self) -> Option<String> {
         let WrittenValue::Text(lines) = &self.value else { return None };
         let text = format!("k: {}", lines.join("\n"));
         let node = yaml::load(&text, Arc::from("")).ok()?;

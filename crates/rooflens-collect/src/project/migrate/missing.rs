@@ -6,18 +6,18 @@ use super::{ConfigTree, Migrated};
 use crate::project::skeleton;
 
 /// The file with the values that every run needs.
-pub const BASE: &str = "rooflens.yaml";
+pub(crate) const BASE: &str = "rooflens.yaml";
 
 /// Options that lead to files of the skeleton's project.
 const OF_THE_EXAMPLE: &[&str] = &["model/", "dataset/starter", "experiment/", "config.yaml"];
 
 /// Whether a tree has none of the stages that a run is made of.
-pub fn lacks(files: &ConfigTree, primary: &str) -> bool {
+pub(crate) fn lacks(files: &ConfigTree, primary: &str) -> bool {
     files.get(primary).is_some_and(|text| !keys(text).iter().any(|key| key.starts_with("pipeline/")))
 }
 
 /// Adds what the tree has not: values that every run needs, settings of its runtimes, and the options of Rooflens.
-pub fn complete(made: &mut Migrated, primary: &str) {
+pub(crate) fn complete(made: &mut Migrated, primary: &str) {
     let before = made.files.clone();
     for (path, text) in skeleton_configs() {
         let is_example = OF_THE_EXAMPLE.iter().any(|start| path.starts_with(start));

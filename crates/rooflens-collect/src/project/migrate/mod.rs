@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::missing::BASE;
 use self::packages::Packages;
 pub use self::packages::defaults;
 pub use self::rename::interpolated;

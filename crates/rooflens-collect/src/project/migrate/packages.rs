@@ -12,7 +12,7 @@ use crate::project::names;
 
 /// Packages of files, and the keys of the defaults lists.
 #[derive(Debug, Default)]
-pub struct Packages {
+pub(crate) struct Packages {
     mounted: BTreeMap<String, String>,
     set: BTreeSet<String>,
     old: BTreeSet<String>,
@@ -20,7 +20,7 @@ pub struct Packages {
 
 impl Packages {
     /// Reads the defaults lists of all files.
-    pub fn of<'a>(tree: &'a ConfigTree) -> Self {
+    pub(crate) fn of<'a>(tree: &'a ConfigTree) -> Self {
         let mut mounted = BTreeMap::new();
         let read = |(path, text): (&'a String, &'a String)| {
             Some((path, text, yaml::load(text, Arc::from("")).ok()?))
@@ -51,7 +51,7 @@ impl Packages {
     }
 
     /// Whether a file has a name in it that may be an old one.
-    pub fn is_old(&self, path: &str) -> bool {
+    pub(crate) fn is_old(&self, path: &str) -> bool {
         self.old.contains(path)
     }
 
@@ -61,12 +61,12 @@ impl Packages {
     }
 
     /// Whether a defaults list says where a file goes.
-    pub fn is_mounted(&self, path: &str) -> bool {
+    pub(crate) fn is_mounted(&self, path: &str) -> bool {
         self.mounted.contains_key(path.rsplit_once('/').map_or("", |(folder, _)| folder))
     }
 
     /// The path that the keys of a file stand under; empty for the root.
-    pub fn package(&self, path: &str, text: &str) -> String {
+    pub(crate) fn package(&self, path: &str, text: &str) -> String {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let group = folder.replace('/', ".");
         let header = yaml::header(text).ok().flatten();

@@ -14,7 +14,12 @@ struct Moved {
 }
 
 /// The file, and a second one where settings must leave it and its defaults list holds its package in place.
-pub fn file(path: &str, text: &str, packages: &Packages, made: &mut Migrated) -> Vec<(String, String)> {
+pub(crate) fn file(
+    path: &str,
+    text: &str,
+    packages: &Packages,
+    made: &mut Migrated,
+) -> Vec<(String, String)> {
     // Most files have nothing to change, and every run asks.
     if !packages.is_old(path) && !text.contains("${") {
         return vec![(path.to_owned(), text.to_owned())];

@@ -23,13 +23,13 @@ pub fn free_bytes(folder: &std::path::Path) -> Option<u64> {
 
 /// The machine, where the system tells of it.
 #[cfg(target_os = "linux")]
-pub fn open(watched: &Watched) -> Result<Box<dyn Source>, Missing> {
+pub(crate) fn open(watched: &Watched) -> Result<Box<dyn Source>, Missing> {
     Ok(Box::new(linux::HostSource::open(watched)?))
 }
 
 /// The machine, where the system tells of it.
 #[cfg(not(target_os = "linux"))]
-pub fn open(_: &Watched) -> Result<Box<dyn Source>, Missing> {
+pub(crate) fn open(_: &Watched) -> Result<Box<dyn Source>, Missing> {
     let fact = format!("samples of the host are not available on {}", std::env::consts::OS);
     let hint = "run on Linux; devices are sampled anyway";
     Err(Missing { lack: crate::sample::source::Lack::System, fact, hint })

@@ -23,7 +23,7 @@ use crate::sample::watched::Watched;
 use device::SampledDevice;
 
 /// Where the library is looked for, in this order: what the driver installs, and what WSL mounts.
-pub const LIBRARIES: &[&str] = &["libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"];
+pub(crate) const LIBRARIES: &[&str] = &["libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"];
 
 const NO_LIBRARY: &str = "install the NVIDIA driver, which brings libnvidia-ml.so.1; in a container: docker run --gpus all …; elsewhere: ROOFLENS_NVML=/path/to/libnvidia-ml.so.1";
 const NO_DRIVER: &str = "sudo modprobe nvidia, then nvidia-smi; in a container: docker run --gpus all … on a host whose nvidia-smi works";

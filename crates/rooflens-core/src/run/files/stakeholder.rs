@@ -13,7 +13,7 @@ use crate::run::kept_value;
 use crate::text::capitalised;
 
 /// The page, of the model's name and `metrics.json`.
-pub fn page(model: &str, metrics: &Json) -> String {
+pub(crate) fn page(model: &str, metrics: &Json) -> String {
     let mut parts = vec![
         Part { name: "lead", title: "", blocks: vec![Block::Lead(lead(model, metrics))] },
         Part { name: "setup", title: "Run", blocks: vec![Block::Facts(setup(metrics))] },

@@ -27,7 +27,7 @@ fn planned(overrides: Vec<String>, observer: &SharedObserver) -> Planned {
 }
 
 /// Those of the skeleton.
-pub fn settings() -> RunSettings {
+pub(crate) fn settings() -> RunSettings {
     let observer = Unobserved::shared();
     planned(Vec::new(), &observer).jobs.remove(0).settings
 }

@@ -21,13 +21,13 @@ use rooflens_schema::tables::{CounterStep, Counters};
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
 use self::record::SampledStep;
-pub use self::record::{SamplerRecord, clock_base};
+pub(crate) use self::record::{SamplerRecord, clock_base};
 use crate::environment;
 
-pub use self::summary::of_run;
+pub(crate) use self::summary::of_run;
 
 /// Samples while steps go on.
-pub struct Sampling {
+pub(crate) struct Sampling {
     interval: Duration,
     watched: Watched,
     sources: RefCell<Vec<Box<dyn Source>>>,
@@ -63,7 +63,7 @@ impl Sampling {
     }
 
     /// Does the work of a step, and samples from the start of its process to its end.
-    pub fn during<T>(
+    pub(crate) fn during<T>(
         &self,
         step: &PlannedStep,
         watch: &dyn StepObserver,

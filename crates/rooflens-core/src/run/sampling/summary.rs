@@ -11,7 +11,7 @@ use super::parts;
 use super::record::{SampledSubject, SamplerRecord};
 
 /// What was sampled in a run, or why nothing was.
-pub fn of_run(run: &RunDir) -> Result<Sampled, String> {
+pub(crate) fn of_run(run: &RunDir) -> Result<Sampled, String> {
     let Some(record) = SamplerRecord::read(run) else { return Err("nothing was sampled".to_owned()) };
     if let Some(off) = record.off {
         return Err(off);
