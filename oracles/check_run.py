@@ -273,7 +273,7 @@ class OneModel:
 
     def tokens(self, lines: list[str], stages: list[str]):
         where = self.folder / next(line for line in lines if line.startswith("run ")).split(maxsplit=1)[1]
-        texts = REPOSITORY / "crates/rooflens-project/skeleton/datasets/starter/source-data"
+        texts = REPOSITORY / "crates/rooflens-collect/skeleton/datasets/starter/source-data"
         yield from check_texts(where, self.model, texts, as_chat=True, stages=stages)
         if (where / "raw/torch_profiler").exists() != ("torch_profiler" in stages):
             yield f"{where} has other passes than {stages}"

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use rooflens_ingest::rocprof_compute::{self, RocprofFiles};
 use rooflens_ingest::{Artefact, read};
-use rooflens_kernels::{ProfiledLaunch, ProfilerTool, profile};
+use rooflens_analyze::kernels::{ProfiledLaunch, ProfilerTool, profile};
 use rooflens_schema::Notes;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use rooflens_ingest::ncu::{self, csv};
-use rooflens_kernels::{ProfiledLaunch, name_key, name_pattern, profile};
+use rooflens_analyze::kernels::{ProfiledLaunch, name_key, name_pattern, profile};
 use rooflens_schema::Notes;
 
 fuzz_target!(|bytes: &[u8]| {

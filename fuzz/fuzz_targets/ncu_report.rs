@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use rooflens_ingest::ncu;
-use rooflens_kernels::{ProfiledLaunch, profile};
+use rooflens_analyze::kernels::{ProfiledLaunch, profile};
 use rooflens_schema::Notes;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -23,7 +23,7 @@ from hydra.types import RunMode
 import compose_diff
 from compose_diff import RECORDED, Ours
 
-SKELETON = Path(__file__).resolve().parents[2] / "crates/rooflens-project/skeleton"
+SKELETON = Path(__file__).resolve().parents[2] / "crates/rooflens-collect/skeleton"
 CONF = SKELETON / "conf"
 
 

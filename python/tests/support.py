@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 PACKAGE = Path(__file__).resolve().parents[1]
-SKELETON = PACKAGE.parent / "crates/rooflens-project/skeleton"
+SKELETON = PACKAGE.parent / "crates/rooflens-collect/skeleton"
 HAS_TORCH = all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
 HAS_PICTURES = HAS_TORCH and all(importlib.util.find_spec(name) for name in ("PIL", "torchvision"))
 HAS_VLLM = importlib.util.find_spec("vllm") is not None

@@ -1,11 +1,11 @@
 //! Numbers from a seed: the same on every machine.
 
 /// SplitMix64 (Steele, Lea and Flood 2014).
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// A generator; different `stream`s of a seed have nothing in common.
-    pub fn new(seed: u64, stream: u64) -> Self {
+    pub(crate) fn new(seed: u64, stream: u64) -> Self {
         let mut random = Random(seed ^ stream.wrapping_mul(0xD134_2543_DE82_EF95));
         random.next();
         random
@@ -20,25 +20,25 @@ impl Random {
     }
 
     /// From `low` to `high`, both included.
-    pub fn between(&mut self, low: i64, high: i64) -> i64 {
+    pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         let width = (high - low).max(0) as u64 + 1;
         low + (self.next() % width) as i64
     }
 
     /// From 0 to 1, 1 not included.
-    pub fn fraction(&mut self) -> f64 {
+    pub(crate) fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Whether something of this chance happens.
     #[cfg_attr(not(feature = "reference"), expect(dead_code, reason = "only traces need it"))]
-    pub fn happens(&mut self, chance: f64) -> bool {
+    pub(crate) fn happens(&mut self, chance: f64) -> bool {
         self.fraction() < chance
     }
 
     /// One of them.
     #[cfg_attr(not(feature = "reference"), expect(dead_code, reason = "only traces need it"))]
-    pub fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+    pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[(self.next() % all.len() as u64) as usize]
     }
 }

@@ -6,13 +6,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 
 /// The repository's folder.
-pub fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask)
 }
 
 /// Every file of the repository, relative to its root, sorted: tracked or about to be.
-pub fn files() -> Result<Vec<PathBuf>> {
+pub(crate) fn files() -> Result<Vec<PathBuf>> {
     let list = output(
         Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -34,34 +34,34 @@ pub fn read(file: impl AsRef<Path>) -> Result<String> {
 }
 
 /// A cargo command in the repository.
-pub fn cargo(arguments: &[&str]) -> Command {
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
     command
 }
 
 /// Where cargo puts what it builds.
-pub fn target_dir() -> Result<PathBuf> {
+pub(crate) fn target_dir() -> Result<PathBuf> {
     let metadata = metadata()?;
     let folder = metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;
     Ok(PathBuf::from(folder))
 }
 
 /// The program, built from the tree as it is, in the profile `dev` or `release`.
-pub fn program(profile: &str) -> Result<PathBuf> {
+pub(crate) fn program(profile: &str) -> Result<PathBuf> {
     run(&mut cargo(&["build", "--quiet", "--package", "rooflens", "--profile", profile]))?;
     let folder = if profile == "dev" { "debug" } else { profile };
     Ok(target_dir()?.join(folder).join(format!("rooflens{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// What cargo knows of the workspace, without its dependencies' own dependencies.
-pub fn metadata() -> Result<serde_json::Value> {
+pub(crate) fn metadata() -> Result<serde_json::Value> {
     let text = output(&mut cargo(&["metadata", "--format-version=1", "--no-deps", "--offline"]))?;
     Ok(serde_json::from_str(&text)?)
 }
 
 /// Runs a command to its end and gives its standard output.
-pub fn output(command: &mut Command) -> Result<String> {
+pub(crate) fn output(command: &mut Command) -> Result<String> {
     let done = command.output().with_context(|| format!("cannot run {}", shown(command)))?;
     if !done.status.success() {
         bail!("{} ended with {}\n{}", shown(command), done.status, String::from_utf8_lossy(&done.stderr));
@@ -71,7 +71,7 @@ pub fn output(command: &mut Command) -> Result<String> {
 }
 
 /// Runs a command to its end, its output going where ours goes.
-pub fn run(command: &mut Command) -> Result<()> {
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot run {}", shown(command)))?;
     ensure!(status.success(), "{} ended with {status}", shown(command));
     Ok(())

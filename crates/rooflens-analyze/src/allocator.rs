@@ -23,20 +23,20 @@ pub struct PassAllocator {
     /// whole are cached, not fragmented: the allocator gives them back where an allocation fails.
     pub fragmentation: Option<f64>,
     /// Bytes in tensors at the end (`allocated_bytes.all.current`).
-    pub allocated_bytes: Option<u64>,
+    pub(crate) allocated_bytes: Option<u64>,
     /// Bytes taken from the device at the end (`reserved_bytes.all.current`).
-    pub reserved_bytes: Option<u64>,
+    pub(crate) reserved_bytes: Option<u64>,
     /// Free bytes at the end in blocks that were split from larger ones, and cannot be given back while a
     /// part of them is in use (`inactive_split_bytes.all.current`).
     pub inactive_split_bytes: Option<u64>,
     /// The most of it (`inactive_split_bytes.all.peak`).
-    pub peak_inactive_split_bytes: Option<u64>,
+    pub(crate) peak_inactive_split_bytes: Option<u64>,
     /// How often `cudaMalloc` failed and was tried again after the cache was emptied.
     pub num_alloc_retries: Option<u64>,
     /// Number of allocations that failed: out of memory.
     pub num_ooms: Option<u64>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<Cow<'static, str>, String>,
+    pub(crate) not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 const NOT_TOLD: &str = "torch.cuda.memory_stats() of this version or backend does not report it";

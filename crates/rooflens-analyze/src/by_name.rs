@@ -23,7 +23,7 @@ impl<T> Default for ByName<T> {
 
 impl<T: Default> ByName<T> {
     /// Opens the rows to one rank's ids.
-    pub(crate) fn rank<'a>(&'a mut self, names: &'a Names) -> RankRows<'a, T> {
+    pub fn rank<'a>(&'a mut self, names: &'a Names) -> RankRows<'a, T> {
         RankRows { slots: vec![u32::MAX; names.len()], names, all: self }
     }
 
@@ -73,7 +73,7 @@ impl<T: Default> RankRows<'_, T> {
 
     /// The row at a position.
     #[inline]
-    pub(crate) fn row(&mut self, slot: u32) -> &mut T {
+    pub fn row(&mut self, slot: u32) -> &mut T {
         &mut self.all.rows[slot as usize].1
     }
 

@@ -172,7 +172,7 @@ impl Findings {
     }
 
     /// The same for a finding that no analysis makes, as what a run adds to those of its trace.
-    pub fn add_document_of(
+    pub(crate) fn add_document_of(
         &mut self,
         name: &'static str,
         kind: FindingType,

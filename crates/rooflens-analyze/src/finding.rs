@@ -55,13 +55,13 @@ impl FindingType {
 
     /// A finding that is a list: in a document it is `[]` and not `null` where it was not computed.
     #[must_use]
-    pub const fn list<T: Finding + DeserializeOwned + JsonSchema>() -> Self {
+    pub(crate) const fn list<T: Finding + DeserializeOwned + JsonSchema>() -> Self {
         FindingType { is_list: true, ..Self::object::<T>() }
     }
 
     /// Whether the finding is a list.
     #[must_use]
-    pub fn is_list(&self) -> bool {
+    pub(crate) fn is_list(&self) -> bool {
         self.is_list
     }
 
@@ -71,7 +71,7 @@ impl FindingType {
     }
 
     /// The JSON Schema of the finding.
-    pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+    pub(crate) fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         (self.schema)(generator)
     }
 }
@@ -94,7 +94,7 @@ pub struct UnreadFinding {
     /// Why it could not be read into a type.
     pub reason: String,
     /// The finding.
-    pub json: Box<RawValue>,
+    pub(crate) json: Box<RawValue>,
 }
 
 /// Everything found about a job, in the order of [`crate::analyses::ALL`].

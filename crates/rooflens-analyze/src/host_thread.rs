@@ -16,11 +16,11 @@ use crate::interval::{Interval, length, partition_near, span, union_length};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cover {
     /// The operator, range, call or frame; `None` where nothing was recorded.
-    pub name: Option<NameId>,
+    pub(crate) name: Option<NameId>,
     /// What it does.
-    pub kind: HostKind,
+    pub(crate) kind: HostKind,
     /// How much of the interval it covers; for [`HostKind::NothingRecorded`] what any call covers.
-    pub covered_ns: i64,
+    pub(crate) covered_ns: i64,
 }
 
 /// Everything that was recorded on the host threads of a rank, for questions about many intervals.

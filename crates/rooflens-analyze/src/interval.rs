@@ -5,15 +5,15 @@
 //! an overflowed duration gives a wrong number (which the health checks show), never a panic.
 
 /// `[start, end)`.
-pub type Interval = (i64, i64);
+pub(crate) type Interval = (i64, i64);
 
 /// The interval of something that starts at `ts_ns` and lasts `dur_ns`; empty for a negative duration.
-pub fn span(ts_ns: i64, dur_ns: i64) -> Interval {
+pub(crate) fn span(ts_ns: i64, dur_ns: i64) -> Interval {
     (ts_ns, ts_ns.saturating_add(dur_ns.max(0)))
 }
 
 /// Length of an interval, 0 for an empty one.
-pub fn length((start, end): Interval) -> i64 {
+pub(crate) fn length((start, end): Interval) -> i64 {
     end.saturating_sub(start).max(0)
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn partition_near<T>(sorted: &[T], near: usize, before: impl Fn(&T) -
 }
 
 /// Time covered by at least one of the intervals, which come sorted by start.
-pub fn union_length(sorted: impl Iterator<Item = (i64, i64)>) -> i64 {
+pub(crate) fn union_length(sorted: impl Iterator<Item = (i64, i64)>) -> i64 {
     let mut total = 0i64;
     let mut reached = i64::MIN;
     for (start, end) in sorted {
@@ -54,7 +54,7 @@ pub fn union_length(sorted: impl Iterator<Item = (i64, i64)>) -> i64 {
 }
 
 /// The union of the intervals, in any order, as a merged list.
-pub fn merge(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
+pub(crate) fn merge(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     if !intervals.is_sorted_by_key(|interval| interval.0) {
         // Stable on purpose: the rows of several streams are runs already sorted, which it merges in
         // linear time.
@@ -78,17 +78,17 @@ pub fn merge(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
 }
 
 /// The union of two merged lists, merged.
-pub fn union(a: &[(i64, i64)], b: &[(i64, i64)]) -> Vec<(i64, i64)> {
+pub(crate) fn union(a: &[(i64, i64)], b: &[(i64, i64)]) -> Vec<(i64, i64)> {
     merge([a, b].concat())
 }
 
 /// Sum of the lengths of a merged list.
-pub fn total_length(merged: &[(i64, i64)]) -> i64 {
+pub(crate) fn total_length(merged: &[(i64, i64)]) -> i64 {
     merged.iter().fold(0, |total: i64, &interval| total.saturating_add(length(interval)))
 }
 
 /// Time in both of two merged lists.
-pub fn intersect_length(a: &[(i64, i64)], b: &[(i64, i64)]) -> i64 {
+pub(crate) fn intersect_length(a: &[(i64, i64)], b: &[(i64, i64)]) -> i64 {
     let (mut i, mut j, mut total) = (0, 0, 0i64);
     while let (Some(&left), Some(&right)) = (a.get(i), b.get(j)) {
         total = total.saturating_add(length((left.0.max(right.0), left.1.min(right.1))));
@@ -102,19 +102,14 @@ pub fn intersect_length(a: &[(i64, i64)], b: &[(i64, i64)]) -> i64 {
 }
 
 /// How much of an interval is within merged ones.
-pub fn overlap_with(merged: &[(i64, i64)], part: (i64, i64)) -> i64 {
+pub(crate) fn overlap_with(merged: &[(i64, i64)], part: (i64, i64)) -> i64 {
     let from = merged.partition_point(|other| other.1 <= part.0);
     let to = merged.partition_point(|other| other.0 < part.1);
     intersect_length(&[part], merged.get(from..to).unwrap_or_default())
 }
 
-/// Time in `a` and not in `b`, both merged.
-pub fn subtract_length(a: &[(i64, i64)], b: &[(i64, i64)]) -> i64 {
-    total_length(a).saturating_sub(intersect_length(a, b))
-}
-
 /// What is in `a` and not in `b`, both merged; the result is merged.
-pub fn subtract(a: &[(i64, i64)], b: &[(i64, i64)]) -> Vec<(i64, i64)> {
+pub(crate) fn subtract(a: &[(i64, i64)], b: &[(i64, i64)]) -> Vec<(i64, i64)> {
     let mut rest = Vec::with_capacity(a.len());
     let mut j = 0;
     for &(mut start, end) in a {
@@ -138,7 +133,7 @@ pub fn subtract(a: &[(i64, i64)], b: &[(i64, i64)]) -> Vec<(i64, i64)> {
 }
 
 /// How much of each of `slices` equal slices, the first at `start`, a merged list covers.
-pub fn coverage(merged: &[(i64, i64)], start: i64, slice: i64, slices: usize) -> Vec<i64> {
+pub(crate) fn coverage(merged: &[(i64, i64)], start: i64, slice: i64, slices: usize) -> Vec<i64> {
     let mut covered = vec![0i64; slices];
     if slice <= 0 {
         return covered;
@@ -213,7 +208,6 @@ mod tests {
             let only_a: Vec<bool> = bits_a.iter().zip(&bits_b).map(|(a, b)| *a && !*b).collect();
             let either: Vec<bool> = bits_a.iter().zip(&bits_b).map(|(a, b)| *a || *b).collect();
             assert_eq!(intersect_length(&a, &b), count(both));
-            assert_eq!(subtract_length(&a, &b), count(only_a.iter().copied()));
             assert_eq!(bitmap(&subtract(&a, &b)).to_vec(), only_a);
             assert_eq!(bitmap(&union(&a, &b)).to_vec(), either);
 
@@ -233,7 +227,6 @@ mod tests {
         let all = merge(vec![(0, i64::MAX), (i64::MIN, 0)]);
         assert_eq!(all, vec![(i64::MIN, i64::MAX)]);
         assert_eq!(intersect_length(&all, &all), i64::MAX);
-        assert_eq!(subtract_length(&all, &[]), i64::MAX);
     }
 
     #[test]

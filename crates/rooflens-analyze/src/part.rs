@@ -44,7 +44,7 @@ pub fn part_of(path: &str) -> Option<&'static str> {
 
 /// Whether a module stands in what turns pictures into tokens.
 #[must_use]
-pub fn is_vision(path: &str) -> bool {
+pub(crate) fn is_vision(path: &str) -> bool {
     path.split(['.', '/']).any(|word| {
         let word = word.to_ascii_lowercase();
         VISION.iter().any(|known| word.contains(known)) || VISION_WORDS.contains(&word.as_str())

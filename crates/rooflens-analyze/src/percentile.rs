@@ -11,12 +11,12 @@
 /// The position of a percentile among `count` sorted values: the nearest rank, `⌈p·n/100⌉ - 1`.
 ///
 /// It is always one of the values, and the 50th of an even number is the lower of the two middles.
-pub fn nearest_rank_index(count: usize, percent: usize) -> usize {
+pub(crate) fn nearest_rank_index(count: usize, percent: usize) -> usize {
     (count * percent).div_ceil(100).saturating_sub(1).min(count.saturating_sub(1))
 }
 
 /// A percentile by nearest rank, in linear time; `None` for no values. Re-orders them.
-pub fn nearest_rank<T: Copy + Ord>(values: &mut [T], percent: usize) -> Option<T> {
+pub(crate) fn nearest_rank<T: Copy + Ord>(values: &mut [T], percent: usize) -> Option<T> {
     if values.is_empty() {
         return None;
     }
@@ -25,13 +25,13 @@ pub fn nearest_rank<T: Copy + Ord>(values: &mut [T], percent: usize) -> Option<T
 }
 
 /// The upper of the two middles, in linear time; `None` for no values. Re-orders them.
-pub fn upper_median<T: Copy + Ord>(values: &mut [T]) -> Option<T> {
+pub(crate) fn upper_median<T: Copy + Ord>(values: &mut [T]) -> Option<T> {
     let middle = values.len() / 2;
     (middle < values.len()).then(|| *values.select_nth_unstable(middle).1)
 }
 
 /// The median of sorted values whose middles these are: of an even number, between the two.
-pub fn median_of(lower: i64, upper: i64) -> f64 {
+pub(crate) fn median_of(lower: i64, upper: i64) -> f64 {
     (lower as f64 + upper as f64) / 2.0
 }
 
@@ -44,16 +44,16 @@ pub fn linear(sorted: &[f64], share: f64) -> f64 {
 
 /// Where [`linear`] finds a percentile: at rank `share × (n − 1)`, from 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LinearRank {
+pub(crate) struct LinearRank {
     /// The rank at it or below.
-    pub below: usize,
+    pub(crate) below: usize,
     /// How much of the way to the next rank it is further, 0 to 1.
-    pub part: f64,
+    pub(crate) part: f64,
 }
 
 impl LinearRank {
     /// Among so many values; `None` for none.
-    pub fn of(count: usize, share: f64) -> Option<Self> {
+    pub(crate) fn of(count: usize, share: f64) -> Option<Self> {
         let last = count.checked_sub(1)?;
         let rank = share.clamp(0.0, 1.0) * last as f64;
         let below = (rank.floor() as usize).min(last);
@@ -61,12 +61,12 @@ impl LinearRank {
     }
 
     /// The rank at it or above.
-    pub fn above(self) -> usize {
+    pub(crate) fn above(self) -> usize {
         if self.part == 0.0 { self.below } else { self.below + 1 }
     }
 
     /// The percentile, from the values at both ranks.
-    pub fn between(self, below: f64, above: f64) -> f64 {
+    pub(crate) fn between(self, below: f64, above: f64) -> f64 {
         // Infinite values have no difference.
         if self.part == 0.0 { below } else { below + (above - below) * self.part }
     }

@@ -2,29 +2,29 @@
 
 /// What the shapes tell of a product.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ProductShape {
+pub(crate) struct ProductShape {
     /// A multiplication and an addition count as two, nothing is masked. None where the shapes do not
     /// determine them.
-    pub flops: Option<u128>,
+    pub(crate) flops: Option<u128>,
     /// Rows and columns of the matrix that all rows of a batch are multiplied with.
-    pub matrix: Option<(u64, u64)>,
+    pub(crate) matrix: Option<(u64, u64)>,
     /// Of attention: heads of queries, and of keys and values.
-    pub heads: Option<(u64, u64)>,
+    pub(crate) heads: Option<(u64, u64)>,
     /// Of attention: elements of keys and values.
-    pub kv_elements: u128,
+    pub(crate) kv_elements: u128,
     /// What it must read and write; none where the shapes do not determine them.
-    pub operands: Option<Operands>,
+    pub(crate) operands: Option<Operands>,
 }
 
 /// Elements that a product reads and writes if each moves once. A bias, scales and masks are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Operands {
+pub(crate) struct Operands {
     /// Place of the first of them among the operator's inputs; the others follow it.
-    pub first: usize,
+    pub(crate) first: usize,
     /// Elements of each input that is multiplied; 0 where there are only two.
-    pub read: [u128; 3],
+    pub(crate) read: [u128; 3],
     /// Elements of the result.
-    pub written: u128,
+    pub(crate) written: u128,
 }
 
 /// The product that an operator makes; none where it makes none. `dims` is what Kineto has as `Input Dims`.
@@ -36,7 +36,7 @@ pub struct Operands {
 /// assert_eq!(product("aten::add", "[[39, 256], [39, 256]]"), None);
 /// ```
 #[must_use]
-pub fn product(operator: &str, dims: &str) -> Option<ProductShape> {
+pub(crate) fn product(operator: &str, dims: &str) -> Option<ProductShape> {
     let name = operator.strip_prefix("aten::").unwrap_or(operator);
     let formula = FORMULAS.iter().find(|(names, _)| names.contains(&name))?.1;
     let tensors = tensors(dims).unwrap_or_default();
@@ -45,14 +45,14 @@ pub fn product(operator: &str, dims: &str) -> Option<ProductShape> {
 
 /// Whether an operator makes a product.
 #[must_use]
-pub fn is_product(operator: &str) -> bool {
+pub(crate) fn is_product(operator: &str) -> bool {
     product(operator, "").is_some()
 }
 
 /// The sizes of what is multiplied, for people: `[39,256]x[256,128]`. All shapes as they are where they do not tell
 /// what is multiplied.
 #[must_use]
-pub fn sizes(dims: &str, operands: Option<&Operands>) -> String {
+pub(crate) fn sizes(dims: &str, operands: Option<&Operands>) -> String {
     let factors = || {
         let tensors = tensors(dims)?;
         let first = operands?.first;
@@ -221,11 +221,11 @@ pub(crate) fn tensors(dims: &str) -> Option<Vec<Tensor>> {
 
 /// An element type of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ElementType {
+pub(crate) struct ElementType {
     /// Its name in the catalogs, as `bf16`.
-    pub format: &'static str,
+    pub(crate) format: &'static str,
     /// Width in memory.
-    pub bytes: u128,
+    pub(crate) bytes: u128,
 }
 
 /// The type of the input at `place`, by what Kineto has as `Input type`; none where it is not told or not known.
@@ -236,7 +236,7 @@ pub struct ElementType {
 /// assert_eq!(element(r#"["c10::BFloat16","Scalar"]"#, 1), None);
 /// ```
 #[must_use]
-pub fn element(dtypes: &str, place: usize) -> Option<ElementType> {
+pub(crate) fn element(dtypes: &str, place: usize) -> Option<ElementType> {
     let inner = dtypes.trim().strip_prefix('[')?.strip_suffix(']')?;
     let word = inner.split(',').nth(place)?.trim().trim_matches('"');
     let (format, bytes) = match word {

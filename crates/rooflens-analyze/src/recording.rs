@@ -18,9 +18,9 @@ const WORK_IN_WAIT: f64 = 0.1;
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     /// How many.
-    pub long: usize,
+    pub(crate) long: usize,
     /// The time of those in which hardly any recorded activity ran, each on its own.
-    pub unrecorded: Vec<(i64, i64)>,
+    pub(crate) unrecorded: Vec<(i64, i64)>,
 }
 
 /// The calls of a rank that wait for long, and those of them that wait for work outside of the trace.

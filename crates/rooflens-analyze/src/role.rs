@@ -6,13 +6,13 @@ use rooflens_schema::tables::ActivityKind;
 use crate::kernel_catalog::KernelClass;
 
 /// The class of kernels that exchange data between devices.
-pub const COMMUNICATION: &str = KernelClass::Communication.as_str();
+pub(crate) const COMMUNICATION: &str = KernelClass::Communication.as_str();
 /// The class of kernels that the catalog does not know.
-pub const UNKNOWN_CLASS: &str = KernelClass::Other.as_str();
+pub(crate) const UNKNOWN_CLASS: &str = KernelClass::Other.as_str();
 
 /// What an activity means for the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     /// A kernel that is not communication.
     Compute,
     /// A kernel of class `communication`.
@@ -22,14 +22,14 @@ pub enum Role {
 }
 
 /// The role of each row of `kernels`.
-pub struct Roles<'a> {
+pub(crate) struct Roles<'a> {
     kernels: &'a rooflens_schema::tables::Kernels,
     communication: Vec<bool>,
 }
 
 impl<'a> Roles<'a> {
     /// Of the activities of a rank.
-    pub fn new(tables: &'a RankTables) -> Self {
+    pub(crate) fn new(tables: &'a RankTables) -> Self {
         let mut communication = vec![false; tables.names.len()];
         for (name, class) in tables.kernel_dim.name.iter().zip(&tables.kernel_dim.class) {
             if class == COMMUNICATION
@@ -42,7 +42,7 @@ impl<'a> Roles<'a> {
     }
 
     /// The role of row `i`.
-    pub fn at(&self, i: usize) -> Role {
+    pub(crate) fn at(&self, i: usize) -> Role {
         if self.kernels.kind[i] != ActivityKind::Kernel {
             return Role::Copy;
         }

@@ -411,7 +411,7 @@ impl Sample {
 }
 
 /// A rank with some of everything. `shift` moves every name id.
-pub fn some_of_everything(number: i32, shift: usize) -> RankTables {
+pub(crate) fn some_of_everything(number: i32, shift: usize) -> RankTables {
     let mut random = Random(number as u64 + 1);
     let mut sample = Sample::new(number);
     for i in 0..shift {

@@ -1,6 +1,6 @@
 //! What the sentences of findings contain.
 
-pub(crate) use rooflens_schema::format::{
+pub use rooflens_schema::format::{
     count, share as percent, short_amount as amount, short_time as time, things, whole_percent,
 };
 

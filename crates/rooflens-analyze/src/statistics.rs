@@ -3,7 +3,7 @@
 use crate::percentile::{median_of, nearest_rank_index};
 
 /// `part / whole` as a share; 0 where `whole` is not positive, so that it is always finite.
-pub fn share(part: i64, whole: i64) -> f64 {
+pub(crate) fn share(part: i64, whole: i64) -> f64 {
     if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
 }
 
@@ -25,11 +25,11 @@ pub fn sample_deviation(values: impl ExactSizeIterator<Item = f64>, mean: f64) -
 /// (value, how often) pairs. Durations of one kernel repeat, so a thousand ranks take little more
 /// room than a few.
 #[derive(Debug, Clone, Default)]
-pub struct Durations {
+pub(crate) struct Durations {
     /// How many were added.
-    pub count: usize,
+    pub(crate) count: usize,
     /// Their sum, saturating.
-    pub total_ns: i64,
+    pub(crate) total_ns: i64,
     /// Waiting values that fit four bytes: up to 4.29 s.
     recent: Vec<u32>,
     /// Those that do not: longer, or negative.
@@ -40,7 +40,7 @@ pub struct Durations {
 
 impl Durations {
     /// Adds one.
-    pub fn push(&mut self, dur_ns: i64) {
+    pub(crate) fn push(&mut self, dur_ns: i64) {
         self.count += 1;
         self.total_ns = self.total_ns.saturating_add(dur_ns);
         match u32::try_from(dur_ns) {
@@ -50,7 +50,7 @@ impl Durations {
     }
 
     /// How many values are not compacted yet.
-    pub fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.recent.len()
     }
 
@@ -96,7 +96,7 @@ impl Durations {
     }
 
     /// Shortest, the percentiles asked for (ascending), longest. `None` without values.
-    pub fn summary<const N: usize>(mut self, percents: [usize; N]) -> Option<DurationSummary<N>> {
+    pub(crate) fn summary<const N: usize>(mut self, percents: [usize; N]) -> Option<DurationSummary<N>> {
         if self.count == 0 {
             return None;
         }
@@ -144,13 +144,13 @@ impl Durations {
 
 /// What is shown of a set of durations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DurationSummary<const N: usize> {
+pub(crate) struct DurationSummary<const N: usize> {
     /// Shortest.
-    pub min: i64,
+    pub(crate) min: i64,
     /// The percentiles asked for.
-    pub percentiles: [i64; N],
+    pub(crate) percentiles: [i64; N],
     /// Longest.
-    pub max: i64,
+    pub(crate) max: i64,
 }
 
 /// Fits one straight line to several series, each with its own level, and gives its rise from a
@@ -158,7 +158,7 @@ pub struct DurationSummary<const N: usize> {
 ///
 /// Position within a series runs from 0 to 1, so series of different length weigh by their values;
 /// for one series this is ordinary least squares over the positions, times (n - 1).
-pub fn rise<'a>(series: impl Iterator<Item = &'a [i64]>) -> Option<f64> {
+pub(crate) fn rise<'a>(series: impl Iterator<Item = &'a [i64]>) -> Option<f64> {
     let (mut covariance, mut variance) = (0.0, 0.0);
     for values in series.filter(|values| values.len() > 1) {
         let last = (values.len() - 1) as f64;

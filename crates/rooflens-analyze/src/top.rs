@@ -48,7 +48,7 @@ pub struct TopKernel {
 }
 
 /// Part of the median by which a typical launch may differ from it.
-pub const TYPICAL_WITHIN: f64 = 0.05;
+pub(crate) const TYPICAL_WITHIN: f64 = 0.05;
 /// Typical launches that are kept.
 const MOST_TYPICAL: usize = 256;
 

@@ -39,7 +39,7 @@ impl EngineProcess {
 
     /// Limits the address space of its process; this system cannot, and nothing is limited.
     #[cfg(not(target_os = "linux"))]
-    pub fn limit_memory(&self, _bytes: u64) {}
+    pub(crate) fn limit_memory(&self, _bytes: u64) {}
 
     /// Where its request goes.
     pub fn take_input(&mut self) -> Option<ChildStdin> {

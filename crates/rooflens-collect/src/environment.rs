@@ -48,7 +48,7 @@ const USUAL_VENV: &str = ".venv";
 
 impl WorkloadEnvironment {
     /// Reads `runtime.environment`; nothing if it is missing or has no kind.
-    pub(crate) fn read(keys: Option<ConfigSection<'_>>) -> Result<Option<Self>, SettingsError> {
+    pub fn read(keys: Option<ConfigSection<'_>>) -> Result<Option<Self>, SettingsError> {
         let Some(mut keys) = keys else { return Ok(None) };
         let name = keys.optional_text("name")?.filter(|name| !name.trim().is_empty());
         let kind = match keys.optional_text("kind")? {
@@ -106,7 +106,7 @@ impl WorkloadEnvironment {
 
     /// How Python is started in it.
     #[must_use]
-    pub fn interpreter(&self) -> Interpreter {
+    pub(crate) fn interpreter(&self) -> Interpreter {
         let project = || CommandWord::In(PlanRoot::Project, String::new());
         let plain =
             |words: &[&str]| words.iter().map(|word| CommandWord::plain(*word)).collect::<Vec<CommandWord>>();

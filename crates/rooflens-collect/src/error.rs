@@ -10,11 +10,11 @@ use rooflens_compose::value::{Origin, ValueSource};
 #[error("{problem}")]
 pub struct SettingsError {
     /// What is wrong.
-    pub problem: Box<SettingsProblem>,
+    pub(crate) problem: Box<SettingsProblem>,
     /// Where it is written.
     pub place: Option<Box<ProblemPlace>>,
     /// The nearest name to one that is none.
-    pub suggestion: Option<String>,
+    pub(crate) suggestion: Option<String>,
 }
 
 /// What is wrong with a setting.

@@ -83,7 +83,7 @@ impl KernelRegex {
     /// The expression for Nsight Compute, as a group: one alternative among others. It holds no colon, because
     /// `--kernel-id` splits at colons.
     #[must_use]
-    pub fn for_ncu(&self) -> String {
+    pub(crate) fn for_ncu(&self) -> String {
         format!("({})", self.common)
     }
 }

@@ -33,7 +33,9 @@ pub mod nsys_export;
 pub mod package;
 pub mod plan;
 pub mod profilers;
+pub mod project;
 pub mod runtimes;
+pub mod sample;
 pub mod servers;
 pub mod settings;
 

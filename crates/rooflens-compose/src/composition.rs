@@ -39,7 +39,7 @@ pub struct Composition {
     /// The configs it was made of, in the order of merging, Hydra's own first.
     pub defaults: Vec<DefaultEntry>,
     /// How the defaults lists named them.
-    pub tree: DefaultsTree,
+    pub(crate) tree: DefaultsTree,
     /// What was chosen for each group, by the key that overrides it. Null is none.
     pub choices: IndexMap<String, Option<String>>,
     /// The overrides, as they were typed.
@@ -47,7 +47,7 @@ pub struct Composition {
     /// What was odd.
     pub warnings: Vec<ComposeWarning>,
     /// Where configs were looked for.
-    pub search_path: SearchPath,
+    pub(crate) search_path: SearchPath,
     pub(crate) settings: EvaluationSettings,
     texts: Texts,
 }

@@ -55,7 +55,7 @@ pub struct ComposeError {
     /// Where.
     pub place: Option<Box<ProblemPlace>>,
     /// The nearest valid choice to a name that is not one.
-    pub suggestion: Option<String>,
+    pub(crate) suggestion: Option<String>,
 }
 
 /// What is wrong with a composition.

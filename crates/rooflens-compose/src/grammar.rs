@@ -35,11 +35,11 @@ const DEPTH_LIMIT: usize = 200;
 #[error("column {column}: {message}\n{excerpt}")]
 pub struct GrammarError {
     /// The column it stands in, in characters from 1.
-    pub column: usize,
+    pub(crate) column: usize,
     /// What is wrong.
-    pub message: String,
+    pub(crate) message: String,
     /// Two lines: the text around the place, and carets under it.
-    pub excerpt: String,
+    pub(crate) excerpt: String,
 }
 
 impl GrammarError {

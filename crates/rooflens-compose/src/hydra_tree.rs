@@ -26,7 +26,7 @@ impl Shipped {
         self.files.iter().map(|(path, _)| *path)
     }
 
-    pub(crate) fn find(&self, file: &str) -> Option<&'static str> {
+    pub fn find(&self, file: &str) -> Option<&'static str> {
         self.files.iter().find(|(path, _)| *path == file).map(|(_, text)| *text)
     }
 }

@@ -63,6 +63,5 @@ pub use clock::{Clock, EnvironmentLookup, Host};
 pub use compose::{AppliedOverrides, ComposeRequest, ComposeWarning, Composer, Mode, RunOrSweep};
 pub use composition::{Composition, CompositionView, JobFile};
 pub use error::{ComposeError, Fault, ProblemPlace};
-pub use grammar::GrammarError;
 pub use multirun::{Job, Multirun};
 pub use suggest::{near, nearest};

@@ -20,7 +20,7 @@ pub(crate) struct Making<'a> {
     warnings: Vec<ComposeWarning>,
 }
 
-pub(crate) struct Parts {
+pub struct Parts {
     pub(crate) root: Map,
     pub(crate) defaults: Defaults,
     pub(crate) overrides: AppliedOverrides,
@@ -328,7 +328,7 @@ fn set_text(root: &mut Node, path: &[&str], text: &str) {
     set(root, path, Value::Str(text.to_owned()));
 }
 
-pub(crate) fn set(root: &mut Node, path: &[&str], value: Value) {
+pub fn set(root: &mut Node, path: &[&str], value: Value) {
     if let Some((last, above)) = path.split_last()
         && let Some(map) = root.get_mut(above).and_then(Node::as_map_mut)
     {

@@ -8,7 +8,7 @@ use crate::value::{Int, Key, Node, Value, python_repr, python_str};
 /// What is known of the types of the `hydra` node. Configs that are merged before Hydra's own root
 /// config meet no types yet.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Schema {
+pub struct Schema {
     pub(crate) has_root: bool,
     pub(crate) has_launcher: bool,
     pub(crate) has_sweeper: bool,

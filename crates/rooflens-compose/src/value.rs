@@ -63,7 +63,7 @@ impl Node {
 
     /// A value written somewhere.
     #[must_use]
-    pub fn at(value: Value, origin: Origin) -> Self {
+    pub(crate) fn at(value: Value, origin: Origin) -> Self {
         Self { value, origin }
     }
 
@@ -84,7 +84,7 @@ impl Node {
 
     /// Whether it is an interpolation, or text with one in it.
     #[must_use]
-    pub fn is_interpolation(&self) -> bool {
+    pub(crate) fn is_interpolation(&self) -> bool {
         matches!(&self.value, Value::Str(text) if is_interpolation(text))
     }
 

@@ -14,6 +14,6 @@ pub fn wants_progress() -> bool {
 }
 
 /// The nsys that the user names instead of the one on the path.
-pub fn nsys() -> Option<OsString> {
+pub(crate) fn nsys() -> Option<OsString> {
     std::env::var_os("ROOFLENS_NSYS").filter(|path| !path.is_empty())
 }

@@ -53,7 +53,7 @@ impl Exit {
     }
 
     /// What it means.
-    pub fn meaning(self) -> &'static str {
+    pub(crate) fn meaning(self) -> &'static str {
         match self {
             Exit::Fine => "success",
             Exit::Gate => "a gate failed",

@@ -25,7 +25,7 @@ struct State {
 }
 
 /// The order in which items have their turn.
-pub struct Turns {
+pub(crate) struct Turns {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -45,7 +45,7 @@ impl Turns {
     }
 
     /// Does `work` once every earlier item has had its turn. An item has one turn at most.
-    pub fn take<R>(&self, item: usize, work: impl FnOnce() -> R) -> R {
+    pub(crate) fn take<R>(&self, item: usize, work: impl FnOnce() -> R) -> R {
         drop(self.wait(|state| state.passed >= item || state.is_broken));
         let result = work();
         self.pass(item);
@@ -85,7 +85,7 @@ impl Drop for Unwinding<'_> {
 /// Works on `count` items, at most `at_once` of them in flight from the start of `work` to the end of `take`.
 /// `take` gets the results in order, on the calling thread; its first error ends all. Before each item `goes_on` is
 /// asked whether to start it. Answers how many were started.
-pub fn in_order<T: Send, E>(
+pub(crate) fn in_order<T: Send, E>(
     (count, at_once): (usize, usize),
     goes_on: impl Fn() -> bool + Sync,
     work: impl Fn(usize, &Turns) -> T + Sync,

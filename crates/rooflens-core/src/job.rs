@@ -24,9 +24,9 @@ use crate::saved::SavedTables;
 /// What became of a job.
 pub struct JobOutcome {
     /// Every answer.
-    pub findings: Findings,
+    pub(crate) findings: Findings,
     /// Whether it was ended early: the findings are those of what was read until then.
-    pub stopped: bool,
+    pub(crate) stopped: bool,
 }
 
 /// Reads an input and answers every question about it; writes its tables to `tables`, if given.
@@ -50,7 +50,7 @@ pub fn analyze(
 }
 
 /// Reads an input and answers every question about it; each rank goes to `take` afterwards.
-pub fn answer(
+pub(crate) fn answer(
     input: &Input,
     notes: &Notes,
     observer: &SharedObserver,
@@ -82,7 +82,7 @@ pub fn import(
 }
 
 /// Gives each rank, its facts derived, to `take`. Answers whether it was stopped early.
-pub fn each_rank(
+pub(crate) fn each_rank(
     input: &Input,
     notes: &Notes,
     observer: &SharedObserver,

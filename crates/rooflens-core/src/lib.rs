@@ -37,7 +37,7 @@ pub mod trend;
 
 pub use rooflens_schema::{Notes, RunDir};
 
-pub use self::advise::advise;
+pub(crate) use self::advise::advise;
 pub use self::analysis::{AnalyzedInput, analyze, analyze_and_keep};
 pub use self::compare::{compare, read as read_sides};
 pub use self::cost::cost;
@@ -45,7 +45,5 @@ pub use self::error::{Error, ErrorKind, Hint};
 pub use self::glossary::explain;
 pub use self::input::{Input, ReadOptions, open_input};
 pub use self::observer::{Event, Observer, SharedObserver, Stop, Unobserved};
-pub use self::plot::plot;
 pub use self::report::save as write_report;
 pub use self::run::{Run, plan};
-pub use self::trend::trend;

@@ -155,17 +155,17 @@ impl Unobserved {
 /// The short forms of what is said most.
 impl dyn Observer + '_ {
     /// Worth a line.
-    pub fn info(&self, line: &str) {
+    pub(crate) fn info(&self, line: &str) {
         self.event(&Event::Info(line));
     }
 
     /// Worth a line only to who wants every detail.
-    pub fn detail(&self, line: &str) {
+    pub(crate) fn detail(&self, line: &str) {
         self.event(&Event::Detail(line));
     }
 
     /// May be a mistake.
-    pub fn warn(&self, line: &str) {
+    pub(crate) fn warn(&self, line: &str) {
         self.event(&Event::Warning(line));
     }
 

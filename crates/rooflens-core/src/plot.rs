@@ -21,7 +21,7 @@ use crate::saved_report::{self, SavedReport};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChartsDocument {
     /// `{name: "rooflens.charts", version}`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// What they are of.
     pub title: String,
     /// The charts that have data.

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use rooflens_project::skeleton::Written;
+use rooflens_collect::project::skeleton::Written;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,19 +14,19 @@ const MARKS: &[&str] = &["bootstrap.yaml", CONFIGS, "third_party/externals.lock"
 /// The folder of a project's configs.
 const CONFIGS: &str = "conf";
 /// The folder of a project's own devices.
-pub const HARDWARE: &str = "hardware";
+pub(crate) const HARDWARE: &str = "hardware";
 
 /// The JSON document of a new project: its files.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct InitDocument {
     /// `rooflens.init`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The project's folder.
-    pub folder: String,
+    pub(crate) folder: String,
     /// Files that were made, from there.
-    pub made: Vec<String>,
+    pub(crate) made: Vec<String>,
     /// Files that were there and are unchanged.
-    pub kept: Vec<String>,
+    pub(crate) kept: Vec<String>,
 }
 
 impl InitDocument {
@@ -63,12 +63,12 @@ pub fn configs() -> PathBuf {
 }
 
 /// The own devices of the project around here, or the folder here that would have them.
-pub fn hardware() -> PathBuf {
+pub(crate) fn hardware() -> PathBuf {
     within(&around_here().unwrap_or_else(|| PathBuf::from(".")), HARDWARE)
 }
 
 /// The project that a folder is in, from the nearest folder upwards.
-pub fn around(folder: &Path) -> Option<PathBuf> {
+pub(crate) fn around(folder: &Path) -> Option<PathBuf> {
     let folder = std::path::absolute(folder).ok()?;
     let is_project = |folder: &&Path| MARKS.iter().any(|mark| folder.join(mark).exists());
     folder.ancestors().find(is_project).map(Path::to_owned)
@@ -81,7 +81,7 @@ pub fn from_here(path: &Path) -> PathBuf {
 }
 
 /// The way from a folder to something else, as a link would have it.
-pub fn way(from: &Path, to: &Path) -> PathBuf {
+pub(crate) fn way(from: &Path, to: &Path) -> PathBuf {
     let plain = |path: &Path| -> Vec<String> {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let mut parts = Vec::new();

@@ -37,7 +37,7 @@ pub fn destination(folder: &Path) -> Result<RunDir, Error> {
 }
 
 /// Whether a report may be written to `folder`: a new or empty folder, or one that holds a report.
-pub fn report_destination(folder: &Path) -> Result<(), Error> {
+pub(crate) fn report_destination(folder: &Path) -> Result<(), Error> {
     if folder.exists() && !folder.is_dir() {
         return Err(Error::NotAFolder { path: folder.to_owned() });
     }
@@ -87,7 +87,7 @@ impl TraceRow {
     }
 
     /// Adds what a rank tells.
-    pub(crate) fn rank(&mut self, tables: &RankTables) {
+    pub fn rank(&mut self, tables: &RankTables) {
         let (meta, row) = (&tables.meta, &mut self.row);
         if row.ranks == 0 {
             row.format.clone_from(&meta.format);
@@ -109,7 +109,7 @@ impl TraceRow {
     }
 
     /// The row of all ranks. The same input gives the same bytes: no time of day, no randomness.
-    pub(crate) fn finish(self, run_id: RunId, notes: &[Note]) -> RunRow {
+    pub fn finish(self, run_id: RunId, notes: &[Note]) -> RunRow {
         let mut row = self.row;
         row.run_id = run_id;
         row.start_unix_ns = row.base_unix_ns.get().map(|base| base.saturating_add(self.first_ns)).into();
@@ -122,7 +122,7 @@ impl TraceRow {
 }
 
 /// Writes tables rank by rank. Nothing is touched on disk before there is a rank to write.
-pub struct SavedTables {
+pub(crate) struct SavedTables {
     run: RunDir,
     /// The run that this one is a copy of.
     copied: Option<RunDir>,
@@ -132,7 +132,7 @@ pub struct SavedTables {
 
 impl SavedTables {
     /// For the run at `run`. What is read may be a run, too: then this one is a copy of it.
-    pub fn new(run: &RunDir, input: &Input) -> Self {
+    pub(crate) fn new(run: &RunDir, input: &Input) -> Self {
         SavedTables {
             run: run.clone(),
             copied: match input {
@@ -197,7 +197,7 @@ pub fn write_notes(run: &RunDir, notes: &[Note]) -> Result<(), Error> {
 }
 
 /// Writes each finding to its file, and removes those of an older run.
-pub fn write_findings(run: &RunDir, findings: &Findings) -> Result<(), Error> {
+pub(crate) fn write_findings(run: &RunDir, findings: &Findings) -> Result<(), Error> {
     let folder = run.findings();
     make(&folder)?;
     for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -213,7 +213,7 @@ pub fn write_findings(run: &RunDir, findings: &Findings) -> Result<(), Error> {
 }
 
 /// Writes the report: a page to open, Markdown, and the numbers. Answers where the page is.
-pub fn write_report(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<PathBuf, Error> {
+pub(crate) fn write_report(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<PathBuf, Error> {
     make(folder)?;
     let page = write_page(folder, findings, extras)?;
     write_markdown(folder, findings, extras)?;
@@ -222,7 +222,7 @@ pub fn write_report(folder: &Path, findings: &Findings, extras: Extras<'_>) -> R
 }
 
 /// Writes the page to open, with what its timeline is drawn from, and answers where it is.
-pub fn write_page(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<PathBuf, Error> {
+pub(crate) fn write_page(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<PathBuf, Error> {
     let page = folder.join("index.html");
     timeline::write(folder, findings.timeline.as_ref())?;
     write(page.clone(), rooflens_report::html_with(findings, &title(findings), extras).as_bytes())?;
@@ -230,7 +230,7 @@ pub fn write_page(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Res
 }
 
 /// Writes the report as Markdown.
-pub fn write_markdown(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<(), Error> {
+pub(crate) fn write_markdown(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<(), Error> {
     for markdown in MarkdownPage::ALL {
         let text = rooflens_report::markdown_with(findings, *markdown, extras);
         write(folder.join(markdown.file_name()), text.as_bytes())?;
@@ -252,7 +252,7 @@ pub(crate) fn title(findings: &Findings) -> String {
 }
 
 /// Makes a folder, where there is none.
-pub fn make(folder: &Path) -> Result<(), Error> {
+pub(crate) fn make(folder: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(|source| Error::Unwritable { path: folder.to_owned(), source })
 }
 
@@ -277,7 +277,7 @@ pub fn remove(path: &Path) -> Result<(), Error> {
 }
 
 /// Writes a JSON document.
-pub fn write_json(path: PathBuf, document: &impl serde::Serialize) -> Result<(), Error> {
+pub(crate) fn write_json(path: PathBuf, document: &impl serde::Serialize) -> Result<(), Error> {
     let written = File::create(&path).and_then(|file| {
         let mut file = BufWriter::new(file);
         serde_json::to_writer(&mut file, document).map_err(std::io::Error::from)?;

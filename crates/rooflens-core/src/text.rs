@@ -32,7 +32,7 @@ pub fn counted(count: usize, noun: &str) -> String {
 }
 
 /// Words at the beginning of a sentence.
-pub fn capitalised(words: &str) -> String {
+pub(crate) fn capitalised(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

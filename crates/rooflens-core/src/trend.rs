@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::headline;
-use rooflens_compare::trend::{ChangePoint, TrendOptions, change_points};
+use rooflens_analyze::compare::headline;
+use rooflens_analyze::compare::trend::{ChangePoint, TrendOptions, change_points};
 use rooflens_ingest::csv::{self, CsvRow};
 use rooflens_report::Part;
 use rooflens_report::trend::parts;
@@ -33,19 +33,19 @@ pub struct TrendRequest {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Trend {
     /// `rooflens.trend`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The metric or column.
-    pub key: String,
+    pub(crate) key: String,
     /// How changes were looked for.
-    pub options: TrendOptions,
+    pub(crate) options: TrendOptions,
     /// The values that there are.
-    pub values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
     /// The run of each value; null where they come from a file.
-    pub runs: Option<Vec<String>>,
+    pub(crate) runs: Option<Vec<String>>,
     /// Where the values change.
     pub change_points: Vec<ChangePoint>,
     /// Places without a value: they take no part.
-    pub missing: Vec<usize>,
+    pub(crate) missing: Vec<usize>,
     /// What makes the answer less certain.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -125,7 +125,7 @@ pub fn trend(request: &TrendRequest) -> Result<Trend, Error> {
 }
 
 /// Finds where a metric of runs of a store or of a folder changed: oldest first.
-pub fn trend_of_runs(
+pub(crate) fn trend_of_runs(
     place: &str,
     runs: &[IndexedRun],
     key: &str,

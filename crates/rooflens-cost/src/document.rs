@@ -24,7 +24,7 @@ use crate::step::Phase;
 use crate::tally::{HiddenSide, OperatorPlace, Tally, TallyRow};
 use crate::workload::Workload;
 
-pub use places::ranges;
+pub(crate) use places::ranges;
 use places::{encoder_part, place_name};
 
 /// What a workload costs, and all it rests on. Work and times are those of the busiest device of each
@@ -58,12 +58,12 @@ pub struct EstimateDocument {
     pub refused: Vec<Refusal>,
     /// Tokens that the images of each sequence add to its prompt.
     #[serde(default)]
-    pub image_tokens: u64,
+    pub(crate) image_tokens: u64,
     /// Positions of the encoder that the decoder attends to; 0 without an encoder.
     #[serde(default)]
     pub encoder_tokens: u64,
     /// The estimate's assumptions; null without a device.
-    pub estimate_assumptions: Option<Assumed>,
+    pub(crate) estimate_assumptions: Option<Assumed>,
     /// What all of it rests on.
     pub assumptions: Vec<String>,
 }
@@ -72,7 +72,7 @@ pub struct EstimateDocument {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ModelFacts {
     /// The family that read it.
-    pub family: Cow<'static, str>,
+    pub(crate) family: Cow<'static, str>,
     /// Its architecture, as the config names it.
     pub architecture: String,
     /// Layers of the decoder.
@@ -82,7 +82,7 @@ pub struct ModelFacts {
     /// Width of the residual stream.
     pub hidden_size: u64,
     /// Rows of the embedding.
-    pub vocab_size: u64,
+    pub(crate) vocab_size: u64,
     /// Format of weights that are not quantised.
     pub dtype: Cow<'static, str>,
     /// What is quantised.
@@ -109,11 +109,11 @@ pub struct EncoderFacts {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LayerFacts {
     /// Which, as `0-2, 5`.
-    pub layers: String,
+    pub(crate) layers: String,
     /// How many.
-    pub count: u64,
+    pub(crate) count: u64,
     /// Parameters of one of them.
-    pub params: u128,
+    pub(crate) params: u128,
 }
 
 /// Parameters.
@@ -124,7 +124,7 @@ pub struct Params {
     /// That a token meets: all of the language model but the experts that it does not visit.
     pub active: u128,
     /// The same without the input embedding, of which a token reads one row.
-    pub active_without_embedding: u128,
+    pub(crate) active_without_embedding: u128,
     /// In routed experts.
     pub experts: u128,
     /// In the vision tower.
@@ -135,7 +135,7 @@ pub struct Params {
     /// In layers that draft.
     pub draft: u128,
     /// In all that the checkpoint holds.
-    pub checkpoint: u128,
+    pub(crate) checkpoint: u128,
 }
 
 /// What is kept for each sequence.
@@ -143,7 +143,7 @@ pub struct Params {
 #[serde(from = "flat::KvFacts")]
 pub struct KvFacts {
     /// Its format.
-    pub dtype: Cow<'static, str>,
+    pub(crate) dtype: Cow<'static, str>,
     /// Format of recurrent states.
     #[serde(default)]
     pub state_dtype: Cow<'static, str>,
@@ -158,20 +158,20 @@ pub struct Totals {
     /// Operations of the matrix units.
     pub flops: Flops,
     /// Operations of the vector units.
-    pub vector_flops: u128,
+    pub(crate) vector_flops: u128,
     /// Bytes between memory and chip.
     pub bytes: AllBytes,
     /// Bytes sent to other devices of the node.
-    pub link_bytes: u128,
+    pub(crate) link_bytes: u128,
     /// Bytes sent to other nodes.
     #[serde(default)]
-    pub inter_node_bytes: u128,
+    pub(crate) inter_node_bytes: u128,
     /// Useful operations for each byte.
     pub intensity: Option<f64>,
     /// The lower bound of the time; null without a device.
     pub seconds: Option<f64>,
     /// The time under the estimate's assumptions; null without a device.
-    pub estimate_s: Option<f64>,
+    pub(crate) estimate_s: Option<f64>,
     /// By class of operator.
     pub classes: BTreeMap<Cow<'static, str>, ClassTotals>,
 }
@@ -193,11 +193,11 @@ pub struct ClassTotals {
     /// Operations of the matrix units.
     pub flops: Flops,
     /// Operations of the vector units.
-    pub vector_flops: u128,
+    pub(crate) vector_flops: u128,
     /// Bytes between memory and chip.
     pub bytes: AllBytes,
     /// Bytes sent to other devices.
-    pub link_bytes: u128,
+    pub(crate) link_bytes: u128,
     /// Useful operations for each byte.
     pub intensity: Option<f64>,
     /// The lower bound of its time.
@@ -234,7 +234,7 @@ pub struct PhaseFacts {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageCost>,
     /// Each kind of layer.
-    pub layers: Vec<LayerCost>,
+    pub(crate) layers: Vec<LayerCost>,
     /// Each operator, in the order of execution.
     pub operators: Vec<OperatorFacts>,
 }
@@ -254,17 +254,17 @@ pub struct StageCost {
 
 /// What one layer of a kind costs.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct LayerCost {
+pub(crate) struct LayerCost {
     /// Which layers.
-    pub layers: String,
+    pub(crate) layers: String,
     /// How many.
-    pub count: u64,
+    pub(crate) count: u64,
     /// Operations of the matrix units of one of them.
-    pub flops: Flops,
+    pub(crate) flops: Flops,
     /// Bytes of one of them.
-    pub bytes: u128,
+    pub(crate) bytes: u128,
     /// The lower bound of the time of one of them, communication not overlapped.
-    pub seconds: Option<f64>,
+    pub(crate) seconds: Option<f64>,
 }
 
 /// An operator; numbers are those of one layer.

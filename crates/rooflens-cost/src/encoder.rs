@@ -27,7 +27,7 @@ pub struct Encoder {
     /// Its layers.
     pub depth: u32,
     /// What it is made of, in the order of execution.
-    pub parts: Vec<EncoderPart>,
+    pub(crate) parts: Vec<EncoderPart>,
 }
 
 /// What an encoder reads.
@@ -47,13 +47,13 @@ pub enum EncoderInput {
 
 /// Equal layers of an encoder, or what stands around its layers.
 #[derive(Debug, Clone)]
-pub struct EncoderPart {
+pub(crate) struct EncoderPart {
     /// What it is, as `encoder embedding`; of layers `encoder`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Which layers are so, from 0; empty for what stands around them.
-    pub at: Vec<u32>,
+    pub(crate) at: Vec<u32>,
     /// What it is made of.
-    pub units: Vec<Unit>,
+    pub(crate) units: Vec<Unit>,
 }
 
 impl EncoderPart {
@@ -93,7 +93,7 @@ impl Encoder {
 
     /// Whether the prompt goes through it.
     #[must_use]
-    pub fn reads_prompt(&self) -> bool {
+    pub(crate) fn reads_prompt(&self) -> bool {
         matches!(self.input, EncoderInput::Text { .. })
     }
 
@@ -120,7 +120,7 @@ impl Encoder {
 
     /// Visits its operators in one pass on one device, part by part; each visit has the number of layers
     /// that are so. `buffer` only saves allocations.
-    pub fn visit(
+    pub(crate) fn visit(
         &self,
         pass: &Pass,
         buffer: &mut Vec<Operator>,

@@ -60,11 +60,11 @@ pub struct Estimate {
     /// Each phase, in order.
     pub phases: Vec<PhaseCost>,
     /// Tokens that the images of each sequence add to its prompt.
-    pub image_tokens: u64,
+    pub(crate) image_tokens: u64,
     /// Positions of the encoder that each sequence's decoder attends to; 0 without an encoder.
     pub encoder_tokens: u64,
     /// Whether the prompt is what the encoder reads.
-    pub encodes_prompt: bool,
+    pub(crate) encodes_prompt: bool,
     /// What the model keeps for each sequence, all devices together.
     pub cache: Cache,
     /// What the fullest device holds.
@@ -72,7 +72,7 @@ pub struct Estimate {
     /// Why engines refuse to shard the model so; nothing where they do not.
     pub refused: Vec<Refusal>,
     /// The estimate's assumptions; none without a device.
-    pub assumed: Option<Assumed>,
+    pub(crate) assumed: Option<Assumed>,
     /// What all of it rests on.
     pub assumptions: Vec<String>,
 }
@@ -83,13 +83,13 @@ pub struct PhaseCost {
     /// What it does.
     pub phase: Phase,
     /// Sequences of one replica, new tokens of each, and steps.
-    pub steps: u64,
+    pub(crate) steps: u64,
     /// New tokens of all sequences of all replicas.
-    pub tokens: u128,
+    pub(crate) tokens: u128,
     /// Its operators, as the bound counts them.
     pub tally: Tally,
     /// Its operators, as the estimate counts them.
-    pub estimated: Tally,
+    pub(crate) estimated: Tally,
     /// Times, where there is a device.
     pub time: Option<PhaseTime>,
 }
@@ -106,7 +106,7 @@ pub struct PhaseTime {
     /// The bound if all tokens choose the same experts, and if all choose as differently as can be.
     pub band: Band,
     /// Seconds between two batches when a pipeline is full: the bound of its slowest stage.
-    pub interval_s: f64,
+    pub(crate) interval_s: f64,
     /// What takes most of the bound.
     pub limit: Limit,
     /// Useful operations over what the matrix units could do in the bound: no run can have a higher MFU.

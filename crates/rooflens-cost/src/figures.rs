@@ -14,20 +14,20 @@ pub struct Figure {
     /// What they reach; none without a device.
     pub roof: Option<Roof>,
     /// Share of the communication that is hidden behind other work.
-    pub overlap: f64,
+    pub(crate) overlap: f64,
 }
 
 impl Figure {
     /// From start to end.
     #[must_use]
-    pub fn seconds(&self, spent: Spent) -> f64 {
+    pub(crate) fn seconds(&self, spent: Spent) -> f64 {
         spent.seconds(self.overlap)
     }
 
     /// Seconds of the transfers between the stages of a pipeline for one step: `bytes` of activations, which
     /// each device of tensor parallelism sends whole or, split by token, in part.
     #[must_use]
-    pub fn between_stages(&self, bytes: u128) -> f64 {
+    pub(crate) fn between_stages(&self, bytes: u128) -> f64 {
         let Some(roof) = &self.roof else { return 0.0 };
         let parallel = self.setup.parallel;
         let sent =
@@ -54,9 +54,9 @@ pub struct Figures {
     /// What no implementation beats: best known kernels and formats, full overlap.
     pub bound: Figure,
     /// What an implementation takes under stated assumptions.
-    pub estimate: Figure,
+    pub(crate) estimate: Figure,
     /// Those assumptions; none without a device.
-    pub assumed: Option<Assumed>,
+    pub(crate) assumed: Option<Assumed>,
 }
 
 impl Figures {
@@ -83,7 +83,7 @@ impl Figures {
 
     /// The figures of a setup on devices of which nothing is known: work without times.
     #[must_use]
-    pub fn without_device(setup: &Setup) -> Self {
+    pub(crate) fn without_device(setup: &Setup) -> Self {
         let with = |practice: Practice| Setup { practice, ..setup.clone() };
         let figure = |practice, overlap| Figure { setup: with(practice), roof: None, overlap };
         Self {

@@ -14,7 +14,7 @@ use crate::units::{Dim, Unit};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
     /// What does not come out even, as `attention heads`.
-    pub what: Cow<'static, str>,
+    pub(crate) what: Cow<'static, str>,
     /// Why, with the numbers.
     pub reason: String,
 }
@@ -34,7 +34,7 @@ const VOCABULARY: u64 = 64;
 
 /// Why engines (vLLM, SGLang) refuse to shard `model` as `setup` says; nothing where they do not.
 #[must_use]
-pub fn refusals(model: &Model, setup: &Setup) -> Vec<Refusal> {
+pub(crate) fn refusals(model: &Model, setup: &Setup) -> Vec<Refusal> {
     let mut found = Found::default();
     let (tp, ep) = (setup.parallel.tp, setup.parallel.ep);
     let layers = model.kinds.iter().flat_map(|kind| &kind.layer.units);

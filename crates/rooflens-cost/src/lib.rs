@@ -110,7 +110,7 @@ pub mod parallel;
 pub mod pass;
 pub mod practice;
 pub mod precision;
-pub mod quantisation;
+pub(crate) mod quantisation;
 mod questions;
 pub mod roof;
 pub mod routing;

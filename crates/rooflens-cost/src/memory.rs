@@ -194,7 +194,7 @@ fn encoder_activations(model: &Model, setup: &Setup, sequences: u64, positions: 
 /// What the fullest device holds for a workload of the decoder; `media` are the tokens of images, or the
 /// positions of the encoder, that it attends to, and `vision` is what activations of images take at once.
 #[must_use]
-pub fn memory(
+pub(crate) fn memory(
     model: &Model,
     setup: &Setup,
     workload: &Workload,

@@ -20,13 +20,13 @@ pub struct Layer {
     /// What it is made of, in the order of execution.
     pub units: Vec<Unit>,
     /// Whether it runs only for sequences with images.
-    pub media_only: bool,
+    pub(crate) media_only: bool,
 }
 
 impl Layer {
     /// A layer that every token goes through.
     #[must_use]
-    pub fn new(units: Vec<Unit>) -> Self {
+    pub(crate) fn new(units: Vec<Unit>) -> Self {
         Self { units, media_only: false }
     }
 }
@@ -46,11 +46,11 @@ pub struct Model {
     /// The family that read it.
     pub family: &'static str,
     /// Its architecture, as the config names it.
-    pub architecture: String,
+    pub(crate) architecture: String,
     /// Width of the residual stream.
     pub hidden: u64,
     /// Rows of the embedding.
-    pub vocab: u64,
+    pub(crate) vocab: u64,
     /// Layers of the decoder.
     pub depth: u32,
     /// The kinds of layers.
@@ -72,13 +72,13 @@ pub struct Model {
     /// Format of cached keys and values that the checkpoint asks for.
     pub kv: Option<Dtype>,
     /// Format of recurrent states that the config asks for.
-    pub state: Option<Dtype>,
+    pub(crate) state: Option<Dtype>,
     /// What is quantised, in words; none where nothing is.
     pub quantisation: Option<String>,
     /// Positions that the config gives it: `max_position_embeddings`, with what its RoPE scaling adds.
     pub positions: Option<u64>,
     /// What reading the config had to assume.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl Model {
@@ -171,7 +171,7 @@ impl Model {
 
 impl Parameters {
     /// Adds those of `times` parts.
-    pub(crate) fn add(&mut self, other: Parameters, times: u128) {
+    pub fn add(&mut self, other: Parameters, times: u128) {
         self.stored += other.stored * times;
         self.routed += other.routed * times;
         self.routed_active += other.routed_active * times;
@@ -183,23 +183,23 @@ impl Parameters {
 #[derive(Debug)]
 pub(crate) struct Assembly<'a> {
     /// Where layers stand in the checkpoint, as `model.layers`.
-    pub path: &'static str,
+    pub(crate) path: &'static str,
     /// Format of what is not quantised.
-    pub dtype: Dtype,
+    pub(crate) dtype: Dtype,
     /// What is quantised.
-    pub rules: Rules<'a>,
+    pub(crate) rules: Rules<'a>,
 }
 
 impl Assembly<'_> {
     /// Gives the weights of a layer their formats.
-    pub fn store(&self, layer: &mut Layer, index: usize) {
+    pub(crate) fn store(&self, layer: &mut Layer, index: usize) {
         for unit in &mut layer.units {
             self.store_unit(unit, Some(index));
         }
     }
 
     /// Gives the weights of a part their formats.
-    pub fn store_unit(&self, unit: &mut Unit, index: Option<usize>) {
+    pub(crate) fn store_unit(&self, unit: &mut Unit, index: Option<usize>) {
         let plain = Storage::plain(self.dtype);
         match unit {
             Unit::Embedding(embedding) => embedding.storage = plain,
@@ -220,7 +220,7 @@ impl Assembly<'_> {
     }
 
     /// Joins layers that are alike.
-    pub fn kinds(&self, layers: Vec<Layer>) -> Vec<LayerKind> {
+    pub(crate) fn kinds(&self, layers: Vec<Layer>) -> Vec<LayerKind> {
         let mut kinds: Vec<LayerKind> = Vec::new();
         // By hash, since a config may make every layer another.
         let mut known: HashMap<Layer, usize> = HashMap::new();

@@ -37,7 +37,7 @@ fn beginning(name: &str) -> &str {
 }
 
 /// The names most like `wanted`, best first, three at most.
-pub(crate) fn nearest<'a>(wanted: &str, among: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+pub fn nearest<'a>(wanted: &str, among: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let wanted = key(wanted);
     let scored = among.into_iter().filter_map(|name| Some((likeness(&wanted, &key(name))?, name)));
     let mut scored: Vec<(f64, &str)> = scored.collect();

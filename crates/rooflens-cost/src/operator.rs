@@ -23,7 +23,7 @@ pub struct Flops {
 impl Flops {
     /// The same in all counts.
     #[must_use]
-    pub fn same(flops: u128) -> Self {
+    pub(crate) fn same(flops: u128) -> Self {
         Self { as_counted: flops, useful: flops, issued: flops }
     }
 }
@@ -78,7 +78,7 @@ pub struct Operator {
     /// How its weights are stored and what is multiplied.
     pub storage: Storage,
     /// How its useful operations are counted.
-    pub formula: &'static str,
+    pub(crate) formula: &'static str,
 }
 
 impl Add for Flops {

@@ -33,7 +33,7 @@ impl Parallel {
     /// Boundaries between stages of a pipeline that lie between nodes of `node` devices. The devices of a
     /// replica are numbered stage by stage.
     #[must_use]
-    pub fn stages_across_nodes(&self, node: Option<u64>) -> u64 {
+    pub(crate) fn stages_across_nodes(&self, node: Option<u64>) -> u64 {
         let Some(node) = node.filter(|node| *node > 0) else { return 0 };
         let at = |stage: u64| stage * self.tp / node;
         (1..self.pp).filter(|stage| at(*stage) != at(stage - 1)).count() as u64

@@ -58,25 +58,25 @@ pub struct Pass<'a> {
 impl Pass<'_> {
     /// Bytes of activations.
     #[must_use]
-    pub fn activation_bytes(&self, elements: u128) -> u128 {
+    pub(crate) fn activation_bytes(&self, elements: u128) -> u128 {
         (elements * u128::from(self.activation.bits())).div_ceil(8)
     }
 
     /// This device's part of rows that no weight's shard decides: all of them, or, split by token, its own.
     #[must_use]
-    pub fn replicated_rows(&self, rows: u128) -> u128 {
+    pub(crate) fn replicated_rows(&self, rows: u128) -> u128 {
         if self.sequence_parallel { self.tp.part_of(rows) } else { rows }
     }
 
     /// Bytes of cached keys and values.
     #[must_use]
-    pub fn kv_bytes(&self, elements: u128) -> u128 {
+    pub(crate) fn kv_bytes(&self, elements: u128) -> u128 {
         self.kv.bytes(elements)
     }
 
     /// How many of `count` experts at least one of `tokens` tokens visits.
     #[must_use]
-    pub fn touched(&self, count: u64, top_k: u64, tokens: u128) -> f64 {
+    pub(crate) fn touched(&self, count: u64, top_k: u64, tokens: u128) -> f64 {
         self.routing.touched(count, top_k, tokens).of(self.touch)
     }
 }

@@ -12,17 +12,17 @@ use crate::precision::Dtype;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Practice {
     /// Whether work that tensor parallelism would replicate (norms, routers) is split by token instead.
-    pub sequence_parallel: bool,
+    pub(crate) sequence_parallel: bool,
     /// Whether switches reduce and multicast, so that an all-reduce sends each byte once.
-    pub multicast: bool,
+    pub(crate) multicast: bool,
     /// Format in which tokens travel to experts; none is the activations'.
-    pub dispatch: Option<Dtype>,
+    pub(crate) dispatch: Option<Dtype>,
 }
 
 impl Practice {
     /// The best that is known on a device.
     #[must_use]
-    pub fn best(device: Option<&Device>) -> Self {
+    pub(crate) fn best(device: Option<&Device>) -> Self {
         Self {
             sequence_parallel: true,
             multicast: device.is_some_and(|device| device.link_multicast),
@@ -50,7 +50,7 @@ pub struct Assume {
 /// How all-reduces are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum AllReduce {
+pub(crate) enum AllReduce {
     /// By a ring: `2·(n-1)/n` of the message per device.
     Ring,
     /// In the switch (NVLink SHARP): the message once per device.
@@ -60,7 +60,7 @@ pub enum AllReduce {
 /// What activations are multiplied in where the checkpoint quantises only its weights, to 4 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Activations {
+pub(crate) enum Activations {
     /// 16 bits, as the checkpoint says.
     Checkpoint,
     /// 8 bits, where there are kernels for it.
@@ -77,23 +77,23 @@ pub struct Assumed {
     /// Share of the memory bandwidth that kernels reach.
     pub bandwidth: f64,
     /// Share of the link bandwidth that collectives reach.
-    pub link: f64,
+    pub(crate) link: f64,
     /// Seconds between two kernels.
-    pub launch_s: f64,
+    pub(crate) launch_s: f64,
     /// Seconds that a collective takes however little it sends.
-    pub latency_s: f64,
+    pub(crate) latency_s: f64,
     /// Share of the communication that is hidden behind compute.
-    pub overlap: f64,
+    pub(crate) overlap: f64,
     /// How all-reduces are done.
-    pub all_reduce: AllReduce,
+    pub(crate) all_reduce: AllReduce,
     /// Whether norms and routers are split by token over the devices of tensor parallelism.
-    pub sequence_parallel: bool,
+    pub(crate) sequence_parallel: bool,
     /// Format in which tokens travel to experts; null is the activations'.
-    pub dispatch: Option<Dtype>,
+    pub(crate) dispatch: Option<Dtype>,
     /// Format of activations against 4-bit weights.
-    pub activations: Activations,
+    pub(crate) activations: Activations,
     /// Whether `gemm` is a measurement of this device that the hardware catalog holds.
-    pub gemm_is_measured: bool,
+    pub(crate) gemm_is_measured: bool,
 }
 
 /// Share of the matrix peak that GEMMs reach where nobody has measured the device: what the best measured
@@ -113,7 +113,7 @@ const LATENCY_S: f64 = 10e-6;
 
 impl Assume {
     /// The keys that can be set, with what they stand for.
-    pub const KEYS: &[(&str, &str)] = &[
+    pub(crate) const KEYS: &[(&str, &str)] = &[
         ("gemm", "share of the matrix peak in GEMMs"),
         ("attention", "share of the matrix peak in attention"),
         ("bandwidth", "share of the memory bandwidth"),
@@ -233,7 +233,7 @@ impl Assume {
 impl Assumed {
     /// What devices do together under these assumptions.
     #[must_use]
-    pub fn practice(&self) -> Practice {
+    pub(crate) fn practice(&self) -> Practice {
         Practice {
             sequence_parallel: self.sequence_parallel,
             multicast: self.all_reduce == AllReduce::Multicast,

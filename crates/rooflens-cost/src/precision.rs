@@ -59,7 +59,7 @@ impl Dtype {
 
     /// Width of one element in memory.
     #[must_use]
-    pub fn bits(self) -> u64 {
+    pub(crate) fn bits(self) -> u64 {
         match self {
             Dtype::Fp32 | Dtype::Tf32 => 32,
             Dtype::Bf16 | Dtype::Fp16 => 16,
@@ -76,18 +76,18 @@ pub struct Storage {
     /// What one element is.
     pub element: Dtype,
     /// What a group of elements shares: scales, zero points.
-    pub group: Option<Group>,
+    pub(crate) group: Option<Group>,
     /// What the matrix units multiply: weight-only formats are widened first.
     pub compute: Dtype,
 }
 
 /// What a group of quantised elements carries beside its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Group {
+pub(crate) struct Group {
     /// Elements in a group.
-    pub elements: u64,
+    pub(crate) elements: u64,
     /// Bits that the group shares.
-    pub bits: u64,
+    pub(crate) bits: u64,
 }
 
 impl Storage {
@@ -99,7 +99,7 @@ impl Storage {
 
     /// Elements with `bits` shared by each `elements` of them.
     #[must_use]
-    pub const fn grouped(element: Dtype, elements: u64, bits: u64, compute: Dtype) -> Self {
+    pub(crate) const fn grouped(element: Dtype, elements: u64, bits: u64, compute: Dtype) -> Self {
         Self { element, group: Some(Group { elements, bits }), compute }
     }
 
@@ -122,7 +122,7 @@ impl Storage {
     /// Whether only the weights are narrow, 4 bits, and activations are multiplied in 16 bits: a format that
     /// kernels may also multiply with 8-bit activations.
     #[must_use]
-    pub fn is_weight_only_4_bit(&self) -> bool {
+    pub(crate) fn is_weight_only_4_bit(&self) -> bool {
         self.element.bits() == 4 && self.compute.bits() == 16
     }
 

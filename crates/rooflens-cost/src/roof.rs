@@ -56,7 +56,7 @@ pub struct Seconds {
 impl Seconds {
     /// Of so many layers.
     #[must_use]
-    pub fn times(&self, layers: f64) -> Self {
+    pub(crate) fn times(&self, layers: f64) -> Self {
         Self {
             compute: self.compute * layers,
             vector: self.vector * layers,
@@ -73,7 +73,7 @@ impl Seconds {
 
     /// What takes the longest.
     #[must_use]
-    pub fn limit(&self) -> Limit {
+    pub(crate) fn limit(&self) -> Limit {
         let all = [
             (self.memory, Limit::Memory),
             (self.compute, Limit::Compute),
@@ -106,7 +106,7 @@ pub struct Roof {
     /// Operations a second of the matrix units, for each format of [`Dtype::ALL`]; infinite where unknown.
     matrix: [f64; Dtype::ALL.len()],
     /// Operations a second of the vector units; infinite where unknown.
-    pub vector: f64,
+    pub(crate) vector: f64,
     /// Bytes a second of memory.
     pub bandwidth: f64,
     /// Bytes a second that a device sends to others; infinite where unknown or alone.
@@ -120,7 +120,7 @@ pub struct Roof {
     /// What is reached of the rates; nothing for a bound, which reaches them.
     reached: Option<Assumed>,
     /// What had to be assumed.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl Roof {
@@ -166,7 +166,7 @@ impl Roof {
 
     /// The same, with the links that the devices of a setup have among themselves.
     #[must_use]
-    pub fn of_setup(device: &Device, setup: &Setup) -> Option<Self> {
+    pub(crate) fn of_setup(device: &Device, setup: &Setup) -> Option<Self> {
         let mut roof = Self::of(device)?;
         let node = setup.nodes.size.or(device.devices_per_node).unwrap_or(u64::MAX);
         let group = setup.parallel.tp.max(setup.parallel.ep).min(node);
@@ -187,7 +187,7 @@ impl Roof {
     /// What no implementation beats: with the narrowest activations for which there are kernels, and links
     /// between nodes as the setup has them.
     #[must_use]
-    pub fn bound(device: &Device, setup: &Setup) -> Option<Self> {
+    pub(crate) fn bound(device: &Device, setup: &Setup) -> Option<Self> {
         let mut roof = Self { inter_node: setup.nodes.rate(), ..Self::of_setup(device, setup)? };
         roof.take_8_bit_activations(device);
         Some(roof)
@@ -195,7 +195,7 @@ impl Roof {
 
     /// What an implementation reaches under assumptions.
     #[must_use]
-    pub fn estimate(device: &Device, setup: &Setup, assumed: Assumed) -> Option<Self> {
+    pub(crate) fn estimate(device: &Device, setup: &Setup, assumed: Assumed) -> Option<Self> {
         let mut roof = Self { inter_node: setup.nodes.rate(), ..Self::of_setup(device, setup)? };
         match assumed.activations {
             Activations::Checkpoint => (roof.fp4_weights, roof.int4_weights) = (None, None),
@@ -220,7 +220,7 @@ impl Roof {
 
     /// What is reached of the rates; nothing for a bound.
     #[must_use]
-    pub fn reached(&self) -> Option<&Assumed> {
+    pub(crate) fn reached(&self) -> Option<&Assumed> {
         self.reached.as_ref()
     }
 

@@ -49,7 +49,7 @@ pub struct Band {
 impl Band {
     /// One end of it.
     #[must_use]
-    pub fn of(&self, touch: Touch) -> f64 {
+    pub(crate) fn of(&self, touch: Touch) -> f64 {
         match touch {
             Touch::Min => self.min,
             Touch::Expected => self.expected,

@@ -53,7 +53,7 @@ pub struct Nodes {
 
 impl Nodes {
     /// One 400 Gb/s adapter per device, as HGX and OAM nodes with NDR InfiniBand have.
-    pub const USUAL_BYTES_PER_S: f64 = 400e9 / 8.0;
+    pub(crate) const USUAL_BYTES_PER_S: f64 = 400e9 / 8.0;
 
     /// Bytes a second that each device sends to other nodes.
     #[must_use]
@@ -94,7 +94,7 @@ impl Default for Setup {
 impl Setup {
     /// Format of activations.
     #[must_use]
-    pub fn activation(&self, model: &Model) -> Dtype {
+    pub(crate) fn activation(&self, model: &Model) -> Dtype {
         self.activation.unwrap_or(match model.dtype {
             // Nothing below 16 bits is an activation between operators.
             Dtype::Fp32 | Dtype::Fp16 | Dtype::Bf16 => model.dtype,
@@ -110,7 +110,7 @@ impl Setup {
 
     /// Format of recurrent states.
     #[must_use]
-    pub fn state(&self, model: &Model) -> Dtype {
+    pub(crate) fn state(&self, model: &Model) -> Dtype {
         self.state.or(model.state).unwrap_or_else(|| self.activation(model))
     }
 

@@ -62,7 +62,7 @@ impl Step {
 
     /// `images` pictures (or windows of them) of `tokens` patches each, which all see each other.
     #[must_use]
-    pub fn vision(images: u64, tokens: u64) -> Self {
+    pub(crate) fn vision(images: u64, tokens: u64) -> Self {
         Self { phase: Phase::Vision, sequences: images, new: tokens, past: 0, sampled: 0, media: 0 }
     }
 
@@ -74,13 +74,13 @@ impl Step {
 
     /// New tokens in all.
     #[must_use]
-    pub fn tokens(&self) -> u128 {
+    pub(crate) fn tokens(&self) -> u128 {
         u128::from(self.sequences) * u128::from(self.new)
     }
 
     /// Tokens that stand in the cache after the pass, in all.
     #[must_use]
-    pub fn context(&self) -> u128 {
+    pub(crate) fn context(&self) -> u128 {
         u128::from(self.sequences) * (u128::from(self.past) + u128::from(self.new))
     }
 }
@@ -141,17 +141,6 @@ impl Mask {
         u128::from(step.sequences) * a_sequence
     }
 
-    /// Keys of one sequence that the cache must hold after `tokens` tokens; what can never be seen
-    /// again may be dropped.
-    #[must_use]
-    pub fn kept(self, tokens: u64) -> u64 {
-        match self {
-            Mask::Window(width) | Mask::Chunk(width) => tokens.min(width),
-            Mask::Cross => 0,
-            Mask::All | Mask::Causal | Mask::TopK(_) => tokens,
-        }
-    }
-
     /// Keys of one sequence that stood in the cache before the pass and are read in it.
     #[must_use]
     pub fn read(self, step: &Step) -> u64 {
@@ -163,19 +152,6 @@ impl Mask {
             // Each new token may choose other keys, but none is read twice.
             Mask::TopK(keys) => step.past.min(keys.saturating_mul(step.new)),
             Mask::Cross => step.media,
-        }
-    }
-
-    /// Words for formulas and reports.
-    #[must_use]
-    pub fn describe(self) -> String {
-        match self {
-            Mask::All => "all".to_owned(),
-            Mask::Causal => "causal".to_owned(),
-            Mask::Window(width) => format!("window {width}"),
-            Mask::Chunk(size) => format!("chunks of {size}"),
-            Mask::TopK(keys) => format!("top {keys}"),
-            Mask::Cross => "cross".to_owned(),
         }
     }
 }

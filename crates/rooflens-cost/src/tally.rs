@@ -81,7 +81,7 @@ fn operators_of_groups(unit: &Unit, groups: &[Pass], buffer: &mut Vec<Operator>)
 ///
 /// What a token costs wherever it stands is counted over all tokens together, so that weights are read
 /// once and experts are touched by all; what depends on the context is counted group by group.
-pub fn visit_ragged(
+pub(crate) fn visit_ragged(
     model: &Model,
     setup: &Setup,
     groups: &[Step],
@@ -110,7 +110,7 @@ pub fn visit_ragged(
 
 /// Visits the operators that draft `draft` tokens in one step on one device: for each token a draft layer
 /// and the head. Each visit has the number of tokens that the layer drafts.
-pub fn visit_drafts(
+pub(crate) fn visit_drafts(
     model: &Model,
     pass: &Pass,
     draft: u64,
@@ -137,7 +137,7 @@ pub fn visit_drafts(
 #[derive(Debug, Clone)]
 pub struct TallyRow {
     /// Where it stands.
-    pub place: OperatorPlace,
+    pub(crate) place: OperatorPlace,
     /// Layers that have it.
     pub layers: u64,
     /// The operator; its work is that of one layer in all steps.
@@ -148,11 +148,11 @@ pub struct TallyRow {
 
 /// Time that a device is busy with its own work, and time that its links are.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Spent {
+pub(crate) struct Spent {
     /// Of its matrix units, vector units and memory, one operator after the other.
-    pub local_s: f64,
+    pub(crate) local_s: f64,
     /// Of its links.
-    pub link_s: f64,
+    pub(crate) link_s: f64,
 }
 
 impl Spent {
@@ -164,7 +164,7 @@ impl Spent {
 
     /// From start to end, where the share `overlap` of the communication is hidden behind other work.
     #[must_use]
-    pub fn seconds(&self, overlap: f64) -> f64 {
+    pub(crate) fn seconds(&self, overlap: f64) -> f64 {
         let hidden = overlap * self.link_s;
         // Written so that full overlap is exactly the longer of the two.
         if hidden >= self.local_s { self.link_s } else { self.local_s + (self.link_s - hidden) }
@@ -177,9 +177,9 @@ pub struct Tally {
     /// In the order of execution.
     pub rows: Vec<TallyRow>,
     /// Steps.
-    pub steps: u64,
+    pub(crate) steps: u64,
     /// Seconds of transfers between stages.
-    pub between_stages_s: f64,
+    pub(crate) between_stages_s: f64,
 }
 
 impl Tally {
@@ -195,7 +195,7 @@ impl Tally {
     }
 
     /// Adds a step whose sequences differ: `groups` of equal ones, and `sampled` rows of logits in all.
-    pub fn add_ragged(
+    pub(crate) fn add_ragged(
         &mut self,
         model: &Model,
         setup: &Setup,
@@ -213,7 +213,7 @@ impl Tally {
     }
 
     /// Adds the passes that draft `draft` tokens: each a draft layer and the head for one token.
-    pub fn add_drafts(&mut self, model: &Model, pass: &Pass, draft: u64, roof: Option<&Roof>) {
+    pub(crate) fn add_drafts(&mut self, model: &Model, pass: &Pass, draft: u64, roof: Option<&Roof>) {
         let mut buffer = Vec::new();
         visit_drafts(model, pass, draft, &mut buffer, |place, times, operators| {
             let mut at = self.rows.iter().position(|row| row.place == place).unwrap_or(self.rows.len());
@@ -224,7 +224,7 @@ impl Tally {
     }
 
     /// Adds the passes of images through the vision tower.
-    pub fn add_vision(
+    pub(crate) fn add_vision(
         &mut self,
         model: &Model,
         pass: &Pass,
@@ -297,7 +297,7 @@ impl Tally {
 
     /// The time of all rows: what the device itself does, one operator after the other, and what its links do.
     #[must_use]
-    pub fn spent(&self) -> Spent {
+    pub(crate) fn spent(&self) -> Spent {
         let mut spent = Spent { local_s: 0.0, link_s: self.between_stages_s };
         for row in &self.rows {
             spent.add(&row.seconds, row.layers as f64);
@@ -317,7 +317,7 @@ pub(crate) enum HiddenSide {
 
 impl HiddenSide {
     /// That of some rows.
-    pub fn of(rows: &[&TallyRow]) -> Self {
+    pub(crate) fn of(rows: &[&TallyRow]) -> Self {
         let sum = |is_link: bool| -> f64 {
             let side = rows.iter().filter(|row| (row.seconds.link > 0.0) == is_link);
             side.map(|row| row.seconds.bound * row.layers as f64).sum()
@@ -326,7 +326,7 @@ impl HiddenSide {
     }
 
     /// Whether work of such times is on it.
-    pub fn has(self, time: &Seconds) -> bool {
+    pub(crate) fn has(self, time: &Seconds) -> bool {
         time.bound > 0.0 && (time.link > 0.0) == (self == HiddenSide::Communication)
     }
 }

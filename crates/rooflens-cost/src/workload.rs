@@ -61,11 +61,11 @@ pub struct WorkloadError {
     /// What is out of bounds.
     pub what: &'static str,
     /// Its value.
-    pub value: u64,
+    pub(crate) value: u64,
     /// The least it may be.
-    pub least: u64,
+    pub(crate) least: u64,
     /// The most it may be.
-    pub most: u64,
+    pub(crate) most: u64,
 }
 
 impl Workload {
@@ -84,7 +84,7 @@ impl Workload {
     }
 
     /// Whether it is within bounds.
-    pub fn check(&self) -> Result<(), WorkloadError> {
+    pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         let within = |what, value, least, most| match (least..=most).contains(&value) {
             true => Ok(()),
             false => Err(WorkloadError { what, value, least, most }),
@@ -127,7 +127,7 @@ impl Workload {
 
     /// Tokens of each sequence that stand in the cache at the end.
     #[must_use]
-    pub fn final_context(&self) -> u64 {
+    pub(crate) fn final_context(&self) -> u64 {
         match (&self.decode, &self.prefill) {
             (Some(decode), _) => decode.context + decode.steps * (1 + decode.draft),
             (None, Some(prefill)) => prefill.prefix + prefill.tokens,

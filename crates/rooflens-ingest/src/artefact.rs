@@ -28,7 +28,7 @@ pub struct Artefact {
     name: String,
     probe: Probe,
     /// Bytes of the input as it is stored, if known: for progress.
-    pub stored_bytes: Option<u64>,
+    pub(crate) stored_bytes: Option<u64>,
     /// The file that holds it, compressed or not.
     file: Option<PathBuf>,
     gzip: bool,
@@ -41,7 +41,7 @@ pub struct Artefact {
 #[derive(Debug, Clone)]
 pub struct Probe {
     /// File name, without its folder; `-` for standard input.
-    pub name: String,
+    pub(crate) name: String,
     /// The first bytes, decompressed; at most 64 KiB.
     pub head: Vec<u8>,
 }
@@ -124,7 +124,7 @@ impl Artefact {
     }
 
     /// How many threads may turn its bytes into rows: all cores by default.
-    pub fn threads(&self) -> usize {
+    pub(crate) fn threads(&self) -> usize {
         let all = || thread::available_parallelism().map_or(2, usize::from);
         self.threads.map_or_else(all, usize::from)
     }
@@ -135,7 +135,7 @@ impl Artefact {
     }
 
     /// Where it is, for formats whose records stand in several files; `None` for what is no file.
-    pub fn file(&self) -> Option<&Path> {
+    pub(crate) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
@@ -146,7 +146,7 @@ impl Artefact {
 
     /// The whole, for a format that jumps about in it. What is compressed, or is no file, is taken into
     /// memory, up to where its stream breaks off.
-    pub fn into_whole(mut self) -> (Whole, Option<std::io::Error>) {
+    pub(crate) fn into_whole(mut self) -> (Whole, Option<std::io::Error>) {
         if let Some(path) = self.file.take().filter(|_| !self.gzip) {
             return (Whole::File(path), None);
         }
@@ -156,18 +156,18 @@ impl Artefact {
     }
 
     /// Whoever watches how far reading is.
-    pub fn progress(&self) -> ReadProgress {
+    pub(crate) fn progress(&self) -> ReadProgress {
         self.progress.clone()
     }
 
     /// The whole, from the beginning, decompressed.
-    pub fn into_reader(self) -> Box<dyn Read + Send> {
+    pub(crate) fn into_reader(self) -> Box<dyn Read + Send> {
         self.reader
     }
 }
 
 /// All of an input.
-pub enum Whole {
+pub(crate) enum Whole {
     /// A file, as it is.
     File(PathBuf),
     /// Its bytes.
@@ -183,7 +183,7 @@ pub fn no_progress() -> ReadProgress {
 }
 
 /// The message of the error that a stopped reader gives.
-pub const STOPPED: &str = "stopped by the user";
+pub(crate) const STOPPED: &str = "stopped by the user";
 
 struct Counted {
     inner: Box<dyn Read + Send>,

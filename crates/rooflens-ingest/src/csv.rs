@@ -8,7 +8,7 @@ pub type CsvRow = Vec<String>;
 
 /// The rows of a text. Blank lines are left out, and those that the tools of NVIDIA talk in (`==PROF== …`), where a
 /// row would begin; a quote that is never closed ends with the text.
-pub fn rows(text: &str) -> Vec<CsvRow> {
+pub(crate) fn rows(text: &str) -> Vec<CsvRow> {
     let mut rows = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {

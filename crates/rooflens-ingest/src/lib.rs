@@ -16,10 +16,10 @@
 //! # Ok::<(), rooflens_ingest::IngestError>(())
 //! ```
 
-pub mod artefact;
+pub(crate) mod artefact;
 pub mod bench_results;
 pub mod csv;
-pub mod error;
+pub(crate) mod error;
 pub mod folder;
 pub mod formats;
 mod guard;

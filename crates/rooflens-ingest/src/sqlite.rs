@@ -12,13 +12,13 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags, Row, Statement};
 use crate::artefact::{Artefact, ReadProgress, Whole};
 
 /// What every SQLite file begins with.
-pub const MAGIC: &[u8] = b"SQLite format 3\0";
+pub(crate) const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// No name of a kernel or range is longer; a longer one is refused, not taken into memory.
 const LONGEST_VALUE: i32 = 16 << 20;
 
 /// An open file.
-pub struct Database<'n> {
+pub(crate) struct Database<'n> {
     connection: Connection,
     tables: HashSet<String>,
     source: String,
@@ -35,7 +35,7 @@ const LEAST_RECORD_BYTES: u64 = 5;
 impl<'n> Database<'n> {
     /// Opens an input for reading alone: nothing is written beside it, no function or view of its own is
     /// run. A stream that breaks off is a note.
-    pub fn of(from: Artefact, notes: &'n Notes) -> rusqlite::Result<Self> {
+    pub(crate) fn of(from: Artefact, notes: &'n Notes) -> rusqlite::Result<Self> {
         let source = from.name().to_owned();
         let (stored_bytes, progress) = (from.stored_bytes.unwrap_or(0), from.progress());
         let (whole, cut) = from.into_whole();
@@ -61,7 +61,7 @@ impl<'n> Database<'n> {
     }
 
     /// A database that was filled from the files beside an input.
-    pub fn loaded(
+    pub(crate) fn loaded(
         connection: Connection,
         source: &str,
         from: &Artefact,
@@ -95,13 +95,13 @@ impl<'n> Database<'n> {
     }
 
     /// Tells whoever watches that all is read: pages do not go through our hands one by one.
-    pub fn all_is_read(&self) {
+    pub(crate) fn all_is_read(&self) {
         (self.progress)(self.stored_bytes);
     }
 
     /// Gives every row of a table, with `columns` in this order; null for those it has not. A table that
     /// is not there has no rows. Damage ends the table with a note: what was read counts.
-    pub fn each(&self, table: &str, columns: &[&str], mut take: impl FnMut(&Row<'_>)) {
+    pub(crate) fn each(&self, table: &str, columns: &[&str], mut take: impl FnMut(&Row<'_>)) {
         if !self.tables.contains(table) {
             return;
         }
@@ -166,7 +166,7 @@ impl<'n> Database<'n> {
     }
 
     /// A statement that gives one row of a table by its number; `None` where the table has none.
-    pub fn by_number(&self, table: &str, columns: &[&str]) -> Option<Statement<'_>> {
+    pub(crate) fn by_number(&self, table: &str, columns: &[&str]) -> Option<Statement<'_>> {
         if !self.tables.contains(table) {
             return None;
         }
@@ -177,7 +177,7 @@ impl<'n> Database<'n> {
     }
 
     /// What stands behind `prefix` in the names of tables, in order: letters, digits and `_` alone.
-    pub fn suffixes(&self, prefix: &str) -> Vec<String> {
+    pub(crate) fn suffixes(&self, prefix: &str) -> Vec<String> {
         let plain = |suffix: &&str| suffix.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let behind = self.tables.iter().filter_map(|table| table.strip_prefix(prefix));
         let mut suffixes: Vec<String> = behind.filter(plain).map(str::to_owned).collect();
@@ -196,7 +196,7 @@ impl<'n> Database<'n> {
     }
 
     /// How many records a table has at most, as far as can be told at once.
-    pub fn most(&self, table: &str) -> usize {
+    pub(crate) fn most(&self, table: &str) -> usize {
         if !self.tables.contains(table) {
             return 0;
         }
@@ -208,12 +208,12 @@ impl<'n> Database<'n> {
     }
 
     /// Notes records that are lost.
-    pub fn lost(&self, code: &str, message: &str) {
+    pub(crate) fn lost(&self, code: &str, message: &str) {
         self.notes.add(Stage::Ingest, Severity::DataLoss, code, &self.source, message.to_owned());
     }
 
     /// Notes something that is worth knowing.
-    pub fn tell(&self, severity: Severity, code: &str, count: i64, message: String) {
+    pub(crate) fn tell(&self, severity: Severity, code: &str, count: i64, message: String) {
         self.notes.add_many(Stage::Ingest, severity, code, &self.source, count, message);
     }
 }
@@ -234,7 +234,7 @@ fn address(path: &Path) -> String {
 }
 
 /// A whole number of a row.
-pub fn number(row: &Row<'_>, column: usize) -> Option<i64> {
+pub(crate) fn number(row: &Row<'_>, column: usize) -> Option<i64> {
     match row.get_ref(column) {
         Ok(ValueRef::Integer(value)) => Some(value),
         _ => None,
@@ -242,7 +242,7 @@ pub fn number(row: &Row<'_>, column: usize) -> Option<i64> {
 }
 
 /// A text of a row.
-pub fn text<'r>(row: &'r Row<'_>, column: usize) -> Option<&'r str> {
+pub(crate) fn text<'r>(row: &'r Row<'_>, column: usize) -> Option<&'r str> {
     match row.get_ref(column) {
         Ok(ValueRef::Text(bytes)) => std::str::from_utf8(bytes).ok(),
         _ => None,
@@ -252,7 +252,7 @@ pub fn text<'r>(row: &'r Row<'_>, column: usize) -> Option<&'r str> {
 /// The file that statements make.
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "for tests")]
-pub fn made(sql: &str) -> Vec<u8> {
+pub(crate) fn made(sql: &str) -> Vec<u8> {
     let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
     connection.serialize(MAIN_DB).unwrap().to_vec()

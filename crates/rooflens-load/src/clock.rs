@@ -8,7 +8,7 @@ const OFFSET_AGE_NS: i64 = 1_000_000_000;
 
 /// Nanoseconds since the begin of a load test, on the monotonic clock.
 #[derive(Debug, Clone, Copy)]
-pub struct RunClock {
+pub(crate) struct RunClock {
     base: Instant,
     base_unix_ns: i64,
 }
@@ -16,29 +16,21 @@ pub struct RunClock {
 impl RunClock {
     /// Begins after this time; until then its times are negative.
     #[must_use]
-    pub fn start_in(wait: Duration) -> Self {
+    pub(crate) fn start_in(wait: Duration) -> Self {
         let base = Instant::now() + wait;
         RunClock { base, base_unix_ns: unix_offset(base) }
     }
 
     /// The time.
     #[must_use]
-    pub fn now_ns(&self) -> i64 {
+    pub(crate) fn now_ns(&self) -> i64 {
         since(self.base)
     }
 
     /// Wall-clock time of 0, since 1970.
     #[must_use]
-    pub fn base_unix_ns(&self) -> i64 {
+    pub(crate) fn base_unix_ns(&self) -> i64 {
         self.base_unix_ns
-    }
-
-    /// The moment of a time of this clock.
-    #[must_use]
-    pub fn instant(&self, ns: i64) -> Instant {
-        let since = Duration::from_nanos(ns.unsigned_abs());
-        let moment = if ns < 0 { self.base.checked_sub(since) } else { self.base.checked_add(since) };
-        moment.unwrap_or(self.base)
     }
 }
 
@@ -53,7 +45,7 @@ fn since(base: Instant) -> i64 {
 
 /// A duration in whole nanoseconds, at most those of an `i64`.
 #[must_use]
-pub fn nanoseconds(duration: Duration) -> i64 {
+pub(crate) fn nanoseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }
 
@@ -70,7 +62,7 @@ fn unix_offset(base: Instant) -> i64 {
 
 /// Puts wall-clock timestamps on the clock of the load test; one per thread.
 #[derive(Debug)]
-pub struct WallClock {
+pub(crate) struct WallClock {
     clock: RunClock,
     offset: Cell<i64>,
     measured_at: Cell<i64>,
@@ -79,13 +71,13 @@ pub struct WallClock {
 impl WallClock {
     /// For this clock.
     #[must_use]
-    pub fn new(clock: RunClock) -> Self {
+    pub(crate) fn new(clock: RunClock) -> Self {
         WallClock { clock, offset: Cell::new(clock.base_unix_ns), measured_at: Cell::new(clock.now_ns()) }
     }
 
     /// A wall-clock time, which was read at `now_ns` of the run's clock, on the run's clock.
     #[must_use]
-    pub fn to_run(&self, unix_ns: i64, now_ns: i64) -> i64 {
+    pub(crate) fn to_run(&self, unix_ns: i64, now_ns: i64) -> i64 {
         if now_ns - self.measured_at.get() > OFFSET_AGE_NS {
             self.offset.set(unix_offset(self.clock.base));
             self.measured_at.set(now_ns);

@@ -12,7 +12,7 @@ static HTTP_KINDS: LazyLock<Vec<String>> =
 
 /// The kind of an answer with an error status.
 #[must_use]
-pub fn http_kind(status: u16) -> &'static str {
+pub(crate) fn http_kind(status: u16) -> &'static str {
     HTTP_KINDS.get(usize::from(status)).map_or("protocol", String::as_str)
 }
 

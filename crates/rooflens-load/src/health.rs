@@ -8,16 +8,16 @@ use crate::record::ClientHealth;
 
 /// Requests that leave later than this after they were due were held back by the client. A loaded machine wakes a
 /// thread within a millisecond or two; this is well above.
-pub const MAX_SEND_LAG_NS: u64 = 5_000_000;
+pub(crate) const MAX_SEND_LAG_NS: u64 = 5_000_000;
 /// Bytes that lay in the socket longer than this met a client that was busy.
-pub const MAX_RECEIVE_DELAY_NS: u64 = 5_000_000;
+pub(crate) const MAX_RECEIVE_DELAY_NS: u64 = 5_000_000;
 /// A timer that fires later than this met a client that was busy.
-pub const MAX_LOOP_LAG_NS: u64 = 5_000_000;
+pub(crate) const MAX_LOOP_LAG_NS: u64 = 5_000_000;
 /// A thread that computes for more of its time than this has no reserve: queues grow behind it.
-pub const MAX_THREAD_SHARE: f64 = 0.9;
+pub(crate) const MAX_THREAD_SHARE: f64 = 0.9;
 /// A short run in which fewer samples than this were late is not marked: a single hiccup of the machine is not a
 /// client that cannot keep up.
-pub const MIN_LATE_SAMPLES: u64 = 3;
+pub(crate) const MIN_LATE_SAMPLES: u64 = 3;
 /// Threads that lived shorter than this have no meaningful share of processor time.
 const MIN_SPAN_NS: i64 = 200_000_000;
 
@@ -34,36 +34,36 @@ pub fn lag_histogram() -> Histogram<u64> {
 
 /// What one thread noticed of itself.
 #[derive(Debug)]
-pub struct ThreadHealth {
+pub(crate) struct ThreadHealth {
     /// From the scheduled time to the first byte given to the socket.
-    pub send_lag: Histogram<u64>,
+    pub(crate) send_lag: Histogram<u64>,
     /// How late timers fired.
-    pub loop_lag: Histogram<u64>,
+    pub(crate) loop_lag: Histogram<u64>,
     /// From the kernel's receive time to the read.
-    pub receive_delay: Histogram<u64>,
+    pub(crate) receive_delay: Histogram<u64>,
     /// Its processor time.
-    pub cpu_ns: i64,
+    pub(crate) cpu_ns: i64,
     /// How long it ran.
-    pub span_ns: i64,
+    pub(crate) span_ns: i64,
     /// Whether the kernel gave receive times.
-    pub has_kernel_times: bool,
+    pub(crate) has_kernel_times: bool,
 }
 
 /// Processor time of the calling thread.
 #[must_use]
-pub fn thread_cpu_ns() -> i64 {
+pub(crate) fn thread_cpu_ns() -> i64 {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(0, |time| time.num_nanoseconds())
 }
 
 /// Processor time of the process.
 #[must_use]
-pub fn process_cpu_ns() -> i64 {
+pub(crate) fn process_cpu_ns() -> i64 {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(0, |time| time.num_nanoseconds())
 }
 
 /// Peak resident memory of the process.
 #[must_use]
-pub fn peak_rss_bytes() -> Option<i64> {
+pub(crate) fn peak_rss_bytes() -> Option<i64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: i64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
@@ -72,7 +72,12 @@ pub fn peak_rss_bytes() -> Option<i64> {
 
 /// The health of the client from that of its threads.
 #[must_use]
-pub fn client_health(threads: &[ThreadHealth], cpu_ns: i64, chunks: u64, is_closed: bool) -> ClientHealth {
+pub(crate) fn client_health(
+    threads: &[ThreadHealth],
+    cpu_ns: i64,
+    chunks: u64,
+    is_closed: bool,
+) -> ClientHealth {
     let sum = |pick: fn(&ThreadHealth) -> &Histogram<u64>| {
         let mut all = lag_histogram();
         for thread in threads {

@@ -42,7 +42,7 @@ impl Api {
 
     /// Its path below the server's address.
     #[must_use]
-    pub fn path(self) -> &'static str {
+    pub(crate) fn path(self) -> &'static str {
         match self {
             Api::Completions => "/v1/completions",
             Api::Chat => "/v1/chat/completions",
@@ -192,35 +192,35 @@ pub struct LoadPlan {
 /// One request, or several that follow each other: a conversation, an agent.
 pub struct LoadSession {
     /// Its name in the tables; `None` for a single request.
-    pub id: Option<Arc<str>>,
+    pub(crate) id: Option<Arc<str>>,
     /// The LoRA adapter it asks for.
-    pub lora: Option<Arc<str>>,
+    pub(crate) lora: Option<Arc<str>>,
     /// When it arrives, since the begin, if a trace says so.
-    pub arrival: Option<Duration>,
+    pub(crate) arrival: Option<Duration>,
     /// Its requests, in order. A failed one ends the session.
-    pub turns: Vec<Turn>,
+    pub(crate) turns: Vec<Turn>,
 }
 
 /// One request of a session.
 #[derive(Debug)]
-pub struct Turn {
+pub(crate) struct Turn {
     /// The JSON that is sent.
-    pub body: Body,
+    pub(crate) body: Body,
     /// Tokens of the prompt by the model's own tokenizer, where that is known.
-    pub prompt_tokens: Option<u32>,
+    pub(crate) prompt_tokens: Option<u32>,
     /// Most output tokens, as requested.
-    pub max_output_tokens: Option<u32>,
+    pub(crate) max_output_tokens: Option<u32>,
     /// Time after the end of the turn before it: thinking, or running a tool.
-    pub delay: Duration,
+    pub(crate) delay: Duration,
     /// Sample of the dataset.
-    pub sample: Option<Arc<str>>,
+    pub(crate) sample: Option<Arc<str>>,
 }
 
 /// Writes a body from the answers to the turns before.
-pub type WriteBody = Box<dyn FnOnce(&[String]) -> Bytes + Send>;
+pub(crate) type WriteBody = Box<dyn FnOnce(&[String]) -> Bytes + Send>;
 
 /// The body of a request.
-pub enum Body {
+pub(crate) enum Body {
     /// It is there.
     Ready(Bytes),
     /// It holds the answers to the turns before, which are given in order.
@@ -239,7 +239,8 @@ impl fmt::Debug for Body {
 impl LoadSession {
     /// A single request.
     #[must_use]
-    pub fn single(body: Bytes, prompt_tokens: Option<u32>, max_output_tokens: Option<u32>) -> Self {
+    #[cfg(test)]
+    pub(crate) fn single(body: Bytes, prompt_tokens: Option<u32>, max_output_tokens: Option<u32>) -> Self {
         let turn = Turn {
             body: Body::Ready(body),
             prompt_tokens,
@@ -268,9 +269,9 @@ pub trait SessionSource: Send {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionShape {
     /// Its requests.
-    pub turns: usize,
+    pub(crate) turns: usize,
     /// When it arrives, if a trace says so.
-    pub arrival: Option<Duration>,
+    pub(crate) arrival: Option<Duration>,
 }
 
 impl<F: FnMut() -> Option<LoadSession> + Send> SessionSource for F {

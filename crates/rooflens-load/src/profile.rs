@@ -8,44 +8,11 @@ use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::scrape::{HttpError, PlainClient, PlainUrl};
 
 /// How often a condition is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// How a server is told to profile itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProfileRoute {
-    /// vLLM: where traces go was said when it was started (`--profiler-config`).
-    Vllm,
-    /// SGLang: the request says where traces go.
-    Sglang {
-        /// Folder on the server's machine.
-        output_dir: String,
-        /// Engine steps, after which it stops by itself.
-        num_steps: Option<u32>,
-    },
-}
-
-impl ProfileRoute {
-    /// The body of the request that starts it.
-    fn start_body(&self) -> Option<String> {
-        match self {
-            ProfileRoute::Vllm => None,
-            ProfileRoute::Sglang { output_dir, num_steps } => Some(match num_steps {
-                Some(steps) => json!({ "output_dir": output_dir, "num_steps": steps }).to_string(),
-                None => json!({ "output_dir": output_dir }).to_string(),
-            }),
-        }
-    }
-
-    /// Whether it must be told to stop.
-    fn needs_stop(&self) -> bool {
-        !matches!(self, ProfileRoute::Sglang { num_steps: Some(_), .. })
-    }
-}
 
 /// When a profile is started.
 pub enum ProfileTrigger {
@@ -68,17 +35,15 @@ impl fmt::Debug for ProfileTrigger {
 #[derive(Debug)]
 pub struct ProfileWindow {
     /// Scheme, host and port of the server.
-    pub base_url: String,
-    /// How it is told.
-    pub route: ProfileRoute,
+    pub(crate) base_url: String,
     /// Headers, and how long starting may take.
     pub client: PlainClient,
     /// How long stopping may take: the server writes its traces before it answers.
-    pub stop_timeout: Duration,
+    pub(crate) stop_timeout: Duration,
     /// When it starts.
-    pub trigger: ProfileTrigger,
+    pub(crate) trigger: ProfileTrigger,
     /// How long it lasts.
-    pub length: Duration,
+    pub(crate) length: Duration,
 }
 
 /// What became of a profile.
@@ -86,7 +51,7 @@ pub struct ProfileWindow {
 pub struct ProfileOutcome {
     /// When the server had started it, since the begin of the load test; null if it did not come to that.
     pub started_ns: Option<i64>,
-    /// When it was asked to stop; null if it stops by itself.
+    /// When it was asked to stop; null if it was not started.
     pub stopped_ns: Option<i64>,
     /// How long the server took to stop and write.
     pub write_ns: Option<i64>,
@@ -107,7 +72,6 @@ impl ProfileWindow {
     pub fn new(base_url: impl Into<String>, trigger: ProfileTrigger, length: Duration) -> Self {
         ProfileWindow {
             base_url: base_url.into(),
-            route: ProfileRoute::Vllm,
             client: PlainClient { timeout: Duration::from_secs(30), ..PlainClient::default() },
             stop_timeout: Duration::from_secs(600),
             trigger,
@@ -167,28 +131,26 @@ impl ProfileWindow {
     ) -> ProfileOutcome {
         let since = |from: Instant| i64::try_from(from.elapsed().as_nanos()).unwrap_or(i64::MAX);
         let mut outcome = ProfileOutcome::default();
-        if let Err(error) = post(&self.client, start, self.route.start_body().as_deref()) {
+        if let Err(error) = post(&self.client, start) {
             outcome.error = Some(error);
             return outcome;
         }
         outcome.started_ns = Some(since(begin));
         // The end of the load test ends the window too.
         wait(self.length);
-        if self.route.needs_stop() {
-            let asked = Instant::now();
-            outcome.stopped_ns = Some(since(begin));
-            let client = PlainClient { timeout: self.stop_timeout, ..self.client.clone() };
-            match post(&client, stop, None) {
-                Ok(()) => outcome.write_ns = Some(since(asked)),
-                Err(error) => outcome.error = Some(error),
-            }
+        let asked = Instant::now();
+        outcome.stopped_ns = Some(since(begin));
+        let client = PlainClient { timeout: self.stop_timeout, ..self.client.clone() };
+        match post(&client, stop) {
+            Ok(()) => outcome.write_ns = Some(since(asked)),
+            Err(error) => outcome.error = Some(error),
         }
         outcome
     }
 }
 
-fn post(client: &PlainClient, url: &PlainUrl, body: Option<&str>) -> Result<(), String> {
-    let answer = client.post(url, body).map_err(|error| format!("{}: {error}", url.path))?;
+fn post(client: &PlainClient, url: &PlainUrl) -> Result<(), String> {
+    let answer = client.post(url, None).map_err(|error| format!("{}: {error}", url.path))?;
     match answer.status {
         200..=299 => Ok(()),
         404 => Err(format!("{} answers 404: the server was started without a profiler", url.path)),
@@ -208,7 +170,7 @@ impl ProfileInProgress {
 
     /// Waits until it was taken, for its whole length.
     #[must_use]
-    pub fn wait(self) -> ProfileOutcome {
+    pub(crate) fn wait(self) -> ProfileOutcome {
         let ProfileInProgress { end: _end, thread } = self;
         thread.join().unwrap_or_else(|_| ProfileOutcome {
             error: Some("the thread that takes the profile ended early".to_owned()),
@@ -296,27 +258,6 @@ mod tests {
             assert_eq!(outcome, ProfileOutcome::default());
         }
         assert!(heard.try_recv().is_err());
-    }
-
-    #[test]
-    fn sglang_is_told_where_and_how_many_steps() {
-        let (address, heard) = serve(200);
-        let mut taken = window(address, ProfileTrigger::At(Duration::ZERO), Duration::ZERO);
-        taken.route = ProfileRoute::Sglang { output_dir: "/t".to_owned(), num_steps: Some(5) };
-        let outcome = taken.start(Instant::now()).unwrap().wait();
-        assert_eq!((outcome.stopped_ns, outcome.error), (None, None));
-        // The order of keys is not part of it.
-        let heard_at_start: Vec<String> = heard.try_iter().collect();
-        let body = heard_at_start[0].strip_prefix("POST /start_profile ").unwrap();
-        let body: serde_json::Value = serde_json::from_str(body).unwrap();
-        assert_eq!((heard_at_start.len(), body), (1, json!({"num_steps": 5, "output_dir": "/t"})));
-        let mut taken = window(address, ProfileTrigger::At(Duration::ZERO), Duration::ZERO);
-        taken.route = ProfileRoute::Sglang { output_dir: "/t".to_owned(), num_steps: None };
-        assert!(taken.start(Instant::now()).unwrap().wait().stopped_ns.is_some());
-        assert_eq!(
-            heard.try_iter().collect::<Vec<_>>(),
-            ["POST /start_profile {\"output_dir\":\"/t\"}", "POST /stop_profile "]
-        );
     }
 
     #[test]

@@ -11,21 +11,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone)]
 pub struct RequestRecord {
     /// Its number in the whole load test, in the order of the schedule, 0 upwards.
-    pub number: u64,
+    pub(crate) number: u64,
     /// Its session, if that has a name.
-    pub session: Option<Arc<str>>,
+    pub(crate) session: Option<Arc<str>>,
     /// Its turn in the session.
-    pub turn: u32,
+    pub(crate) turn: u32,
     /// Its LoRA adapter.
-    pub lora: Option<Arc<str>>,
+    pub(crate) lora: Option<Arc<str>>,
     /// Its sample of the dataset.
-    pub sample: Option<Arc<str>>,
+    pub(crate) sample: Option<Arc<str>>,
     /// Scheduled send time. In a closed loop: when its user was free.
     pub scheduled_ns: i64,
     /// When its first byte was given to the socket; none if there was no connection.
     pub sent_ns: Option<i64>,
     /// When the first byte of the response arrived.
-    pub first_byte_ns: Option<i64>,
+    pub(crate) first_byte_ns: Option<i64>,
     /// When the response ended, or failed.
     pub end_ns: i64,
     /// Parts of the answer with output, in the order of arrival.
@@ -35,21 +35,21 @@ pub struct RequestRecord {
     /// Tokens of the prompt by the tokenizer.
     pub prompt_tokens: Option<u32>,
     /// Most output tokens, as requested.
-    pub max_output_tokens: Option<u32>,
+    pub(crate) max_output_tokens: Option<u32>,
     /// Why the output ended, in the server's words.
-    pub finish: Option<Box<str>>,
+    pub(crate) finish: Option<Box<str>>,
     /// Outcome.
     pub status: RequestStatus,
     /// Status code of HTTP.
-    pub http_status: Option<u16>,
+    pub(crate) http_status: Option<u16>,
     /// Kind of error.
     pub error: Option<RequestError>,
     /// The server's id of it.
-    pub external_id: Option<Box<str>>,
+    pub(crate) external_id: Option<Box<str>>,
     /// All text of the answer, where it was to be kept.
     pub text: Option<String>,
     /// A connection was opened for it.
-    pub is_new_connection: bool,
+    pub(crate) is_new_connection: bool,
 }
 
 /// A part of an answer that brought output.
@@ -84,7 +84,7 @@ pub struct Usage {
     /// Of the prompt, from the prefix cache.
     pub cached: Option<u64>,
     /// Of the output, reasoning.
-    pub reasoning: Option<u64>,
+    pub(crate) reasoning: Option<u64>,
 }
 
 /// Why a request failed.
@@ -105,27 +105,27 @@ pub struct ClientHealth {
     /// Why not; empty where they can.
     pub reasons: Vec<String>,
     /// From the scheduled time to the first byte given to the socket, without waiting for a free slot or a connection: median.
-    pub send_lag_p50_ns: Option<i64>,
+    pub(crate) send_lag_p50_ns: Option<i64>,
     /// 99th percentile.
     pub send_lag_p99_ns: Option<i64>,
     /// How late timers of the event loop fired: 99th percentile.
     pub loop_lag_p99_ns: Option<i64>,
     /// From the kernel's receive time to the buffer being read: median; null where the kernel does not tell.
-    pub receive_delay_p50_ns: Option<i64>,
+    pub(crate) receive_delay_p50_ns: Option<i64>,
     /// 99th percentile.
     pub receive_delay_p99_ns: Option<i64>,
     /// Processor time of the client.
-    pub cpu_ns: i64,
+    pub(crate) cpu_ns: i64,
     /// Its share of the busiest of its threads' time, 0 to 1.
-    pub busiest_thread: Option<f64>,
+    pub(crate) busiest_thread: Option<f64>,
     /// Processor time per received chunk.
     pub cpu_per_chunk_ns: Option<f64>,
     /// Peak resident memory.
-    pub peak_rss_bytes: Option<i64>,
+    pub(crate) peak_rss_bytes: Option<i64>,
     /// Threads that sent and received.
-    pub threads: usize,
+    pub(crate) threads: usize,
     /// Whether times are the kernel's receive timestamps (`SO_TIMESTAMPNS`).
-    pub kernel_timestamps: bool,
+    pub(crate) kernel_timestamps: bool,
 }
 
 /// A load test as a whole.
@@ -136,7 +136,7 @@ pub struct LoadOutcome {
     /// From the begin to the end of the last request.
     pub span_ns: i64,
     /// Requests handed to the sink.
-    pub requests: u64,
+    pub(crate) requests: u64,
     /// Requests that were due but never sent, as the load test ended before.
     pub not_sent: u64,
     /// Client health.

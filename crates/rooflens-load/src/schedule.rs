@@ -9,7 +9,7 @@ use crate::plan::{ArrivalGaps, Arrivals, Stage};
 /// The arrival times of an open loop, in nanoseconds since the begin. Gaps are drawn at a mean rate of 1 and stretched
 /// by the inverse of the cumulative rate, so that ramps keep the statistics of the gaps.
 #[derive(Debug)]
-pub struct ArrivalTimes {
+pub(crate) struct ArrivalTimes {
     stages: Vec<Stage>,
     unit: UnitGaps,
     random: ChaCha8Rng,
@@ -50,7 +50,7 @@ impl ArrivalTimes {
     ///
     /// # Errors
     /// Rates, stages or the burstiness make no sense.
-    pub fn new(arrivals: &Arrivals, seed: u64) -> Result<Self, ScheduleError> {
+    pub(crate) fn new(arrivals: &Arrivals, seed: u64) -> Result<Self, ScheduleError> {
         check(&arrivals.stages)?;
         let unit = match arrivals.gaps {
             ArrivalGaps::Constant => UnitGaps::Constant,

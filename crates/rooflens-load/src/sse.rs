@@ -5,7 +5,7 @@
 use memchr::memchr2;
 
 /// An event may be this long: a whole answer in one event fits, and a stream without line ends does not fill memory.
-pub const MAX_EVENT_BYTES: usize = 64 << 20;
+pub(crate) const MAX_EVENT_BYTES: usize = 64 << 20;
 
 /// An event of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ type Single<'a> = Option<&'a [u8]>;
 impl SseSplitter {
     /// With another limit on the bytes of an event.
     #[must_use]
-    pub fn with_limit(limit: usize) -> Self {
+    pub(crate) fn with_limit(limit: usize) -> Self {
         SseSplitter {
             line: Vec::new(),
             data: Vec::new(),

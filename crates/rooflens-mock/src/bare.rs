@@ -25,72 +25,72 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 #[command(name = "rooflens-bare-client")]
 pub struct BareOptions {
     /// Host and port of the server.
-    pub address: String,
+    pub(crate) address: String,
     /// Requests at once.
     #[arg(long, default_value_t = 1)]
-    pub concurrency: usize,
+    pub(crate) concurrency: usize,
     /// Requests per second at even gaps, whatever the answers; replaces the concurrency.
     #[arg(long)]
-    pub rate: Option<f64>,
+    pub(crate) rate: Option<f64>,
     /// Requests in total.
     #[arg(long, default_value_t = 1)]
-    pub requests: u64,
+    pub(crate) requests: u64,
     /// Words of each prompt.
     #[arg(long, default_value_t = 100)]
-    pub input_tokens: usize,
+    pub(crate) input_tokens: usize,
     /// Tokens of each answer.
     #[arg(long, default_value_t = 64)]
-    pub output_tokens: usize,
+    pub(crate) output_tokens: usize,
     /// Name of the model.
     #[arg(long, default_value = "mock")]
-    pub model: String,
+    pub(crate) model: String,
     /// The API asked.
     #[arg(long, default_value = "/v1/completions")]
-    pub path: String,
+    pub(crate) path: String,
 }
 
 /// What it saw.
 #[derive(Debug, Serialize)]
 pub struct BareResult {
     /// Requests that ended well.
-    pub requests: u64,
+    pub(crate) requests: u64,
     /// Requests that did not.
-    pub failed: u64,
+    pub(crate) failed: u64,
     /// Frames of bodies.
-    pub frames: u64,
+    pub(crate) frames: u64,
     /// Bytes in them.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Processor time of the process, with starting it.
-    pub cpu_ns: i64,
+    pub(crate) cpu_ns: i64,
     /// Per frame.
-    pub cpu_per_frame_ns: f64,
+    pub(crate) cpu_per_frame_ns: f64,
     /// From the first request to the end of the last.
-    pub wall_ns: i64,
+    pub(crate) wall_ns: i64,
     /// From sending a request to the first frame of its body.
-    pub ttft: Option<LatencySpread>,
+    pub(crate) ttft: Option<LatencySpread>,
     /// From a frame with a token to the next.
-    pub itl: Option<LatencySpread>,
+    pub(crate) itl: Option<LatencySpread>,
 }
 
 /// Quantiles of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct LatencySpread {
+pub(crate) struct LatencySpread {
     /// How many.
-    pub count: usize,
+    pub(crate) count: usize,
     /// Median.
-    pub p50_ns: i64,
+    pub(crate) p50_ns: i64,
     /// 90th percentile.
-    pub p90_ns: i64,
+    pub(crate) p90_ns: i64,
     /// 99th percentile.
-    pub p99_ns: i64,
+    pub(crate) p99_ns: i64,
     /// Longest.
-    pub max_ns: i64,
+    pub(crate) max_ns: i64,
 }
 
 impl LatencySpread {
     /// Of these: the smallest value that so many are not above. Nothing of nothing.
     #[must_use]
-    pub fn of(mut times: Vec<i64>) -> Option<Self> {
+    pub(crate) fn of(mut times: Vec<i64>) -> Option<Self> {
         times.sort_unstable();
         let at = |percent: usize| times.get((times.len() * percent).div_ceil(100).saturating_sub(1)).copied();
         Some(LatencySpread {

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// What goes wrong with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlantedFault {
+pub(crate) enum PlantedFault {
     /// The connection is reset in the middle of the answer.
     Reset,
     /// The connection ends before any byte of the answer.
@@ -69,7 +69,7 @@ impl PlantedFault {
 
     /// Whether the answer begins as any other and goes wrong halfway.
     #[must_use]
-    pub fn is_midway(self) -> bool {
+    pub(crate) fn is_midway(self) -> bool {
         use PlantedFault::{Cut, ErrorEvent, GoawayClose, Reset, Stall};
         matches!(self, Reset | Cut | ErrorEvent | Stall | GoawayClose)
     }
@@ -77,11 +77,11 @@ impl PlantedFault {
 
 /// A fault and the share of requests it befalls, `KIND:SHARE`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FaultShare {
+pub(crate) struct FaultShare {
     /// What.
-    pub fault: PlantedFault,
+    pub(crate) fault: PlantedFault,
     /// How many of all requests, 0 to 1.
-    pub share: f64,
+    pub(crate) share: f64,
 }
 
 impl FromStr for FaultShare {
@@ -102,7 +102,7 @@ impl FromStr for FaultShare {
 
 /// Which fault befalls a request that drew this number of [0, 1).
 #[must_use]
-pub fn drawn(faults: &[FaultShare], number: f64) -> Option<PlantedFault> {
+pub(crate) fn drawn(faults: &[FaultShare], number: f64) -> Option<PlantedFault> {
     let mut upto = 0.0;
     for fault in faults {
         upto += fault.share;

@@ -76,7 +76,7 @@ impl<T: AsyncWrite + Unpin> hyper::rt::Write for HyperIo<T> {
 
 /// What an answer and its connection tell each other.
 #[derive(Default)]
-pub struct ConnectionState {
+pub(crate) struct ConnectionState {
     /// Handed to hyper, not yet written.
     waiting: RefCell<Vec<PartWritten>>,
     received: Cell<Option<SystemTime>>,
@@ -87,7 +87,7 @@ pub struct ConnectionState {
 
 /// How a connection of HTTP/2 ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Farewell {
+pub(crate) enum Farewell {
     /// GOAWAY; what is in progress is completed.
     Announced,
     /// GOAWAY, and the end at once.
@@ -96,23 +96,23 @@ pub enum Farewell {
 
 impl ConnectionState {
     /// A part of an answer was handed over and goes out with the next write.
-    pub fn handed_over(&self, written: PartWritten) {
+    pub(crate) fn handed_over(&self, written: PartWritten) {
         self.waiting.borrow_mut().push(written);
     }
 
     /// When the last bytes that were read came to this machine.
     #[must_use]
-    pub fn received(&self) -> SystemTime {
+    pub(crate) fn received(&self) -> SystemTime {
         self.received.get().unwrap_or_else(SystemTime::now)
     }
 
     /// From now on nothing is read or written, and the end of the connection is a reset.
-    pub fn reset(&self) {
+    pub(crate) fn reset(&self) {
         self.resets.set(true);
     }
 
     /// Say GOAWAY, and end at once if that is asked for.
-    pub fn go_away(&self, at_once: bool) {
+    pub(crate) fn go_away(&self, at_once: bool) {
         self.goaway.set(Some(if at_once { Farewell::Abrupt } else { Farewell::Announced }));
         if let Some(driver) = self.driver.borrow().as_ref() {
             driver.wake_by_ref();
@@ -120,7 +120,7 @@ impl ConnectionState {
     }
 
     /// How the connection is to end, if it was asked to since the last call. Its task is woken when it is.
-    pub fn takes_goaway(&self, context: &Context<'_>) -> Option<Farewell> {
+    pub(crate) fn takes_goaway(&self, context: &Context<'_>) -> Option<Farewell> {
         let mut driver = self.driver.borrow_mut();
         if !driver.as_ref().is_some_and(|known| known.will_wake(context.waker())) {
             *driver = Some(context.waker().clone());
@@ -143,14 +143,14 @@ impl ConnectionState {
 }
 
 /// A connection of the server: knows when it received and wrote, and can end with a reset.
-pub struct StampedStream {
+pub(crate) struct StampedStream {
     inner: TcpStream,
     state: Rc<ConnectionState>,
 }
 
 impl StampedStream {
     /// Over this connection.
-    pub fn new(inner: TcpStream, state: Rc<ConnectionState>) -> Self {
+    pub(crate) fn new(inner: TcpStream, state: Rc<ConnectionState>) -> Self {
         StampedStream { inner, state }
     }
 
@@ -210,7 +210,7 @@ fn receive(descriptor: RawFd, target: &mut [u8]) -> io::Result<(usize, SystemTim
 /// # Errors
 ///
 /// The kernel refuses.
-pub fn ask_for_receive_times(socket: &impl AsFd) -> io::Result<()> {
+pub(crate) fn ask_for_receive_times(socket: &impl AsFd) -> io::Result<()> {
     Ok(setsockopt(socket, ReceiveTimestampns, &true)?)
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// Nanoseconds since 1970.
 #[must_use]
-pub fn unix_ns(time: SystemTime) -> i64 {
+pub(crate) fn unix_ns(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
@@ -19,29 +19,29 @@ pub fn unix_ns(time: SystemTime) -> i64 {
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ServedRequest {
     /// In the order of arrival, from 0.
-    pub number: u64,
+    pub(crate) number: u64,
     /// The path it asked for.
-    pub path: String,
+    pub(crate) path: String,
     /// Whether it asked for a stream.
-    pub stream: bool,
+    pub(crate) stream: bool,
     /// When its head arrived, by the kernel.
     pub arrival_ns: i64,
     /// When its body was complete, by the kernel.
-    pub received_ns: Option<i64>,
+    pub(crate) received_ns: Option<i64>,
     /// When work on it began: when it was complete, or when it got a slot. Tokens are due from here on.
-    pub started_ns: Option<i64>,
+    pub(crate) started_ns: Option<i64>,
     /// Tokens of its prompt.
     pub prompt_tokens: u64,
     /// Tokens it asked for at most.
-    pub max_tokens: u64,
+    pub(crate) max_tokens: u64,
     /// Tokens that were written.
     pub output_tokens: u64,
     /// Reasoning among them.
-    pub reasoning_tokens: u64,
+    pub(crate) reasoning_tokens: u64,
     /// What went wrong by intent.
     pub fault: Option<&'static str>,
     /// Status of HTTP, if there was an answer.
-    pub status: Option<u16>,
+    pub(crate) status: Option<u16>,
     /// Whether the answer was given to its last byte.
     pub complete: bool,
     /// When each part with tokens was written.
@@ -52,7 +52,7 @@ pub struct ServedRequest {
 
 /// All requests that ended.
 #[derive(Debug, Default)]
-pub struct Journal {
+pub(crate) struct Journal {
     keeps_writes: bool,
     served: Mutex<Vec<ServedRequest>>,
 }
@@ -78,7 +78,7 @@ pub struct ServedTotals {
     /// Tokens that were written.
     pub output_tokens: u64,
     /// Reasoning among them.
-    pub reasoning_tokens: u64,
+    pub(crate) reasoning_tokens: u64,
     /// Requests by what went wrong by intent.
     pub faults: BTreeMap<&'static str, u64>,
     /// `/start_profile` calls.
@@ -90,13 +90,13 @@ pub struct ServedTotals {
 impl Journal {
     /// Keeps the time of every write, or sums alone.
     #[must_use]
-    pub fn new(keeps_writes: bool) -> Self {
+    pub(crate) fn new(keeps_writes: bool) -> Self {
         Journal { keeps_writes, served: Mutex::default() }
     }
 
     /// What was served so far. Requests in progress are not in it.
     #[must_use]
-    pub fn log(&self) -> ServerLog {
+    pub(crate) fn log(&self) -> ServerLog {
         let mut requests = self.served.lock().unwrap_or_else(PoisonError::into_inner).clone();
         requests.sort_by_key(|request| request.number);
         let mut totals = ServedTotals::default();
@@ -117,7 +117,7 @@ impl Journal {
 }
 
 /// A request in progress; it goes into the journal when nobody needs it any longer.
-pub struct OpenRequest {
+pub(crate) struct OpenRequest {
     entry: RefCell<ServedRequest>,
     journal: Arc<Journal>,
 }
@@ -125,12 +125,12 @@ pub struct OpenRequest {
 impl OpenRequest {
     /// Begins one.
     #[must_use]
-    pub fn new(journal: Arc<Journal>, entry: ServedRequest) -> Rc<Self> {
+    pub(crate) fn new(journal: Arc<Journal>, entry: ServedRequest) -> Rc<Self> {
         Rc::new(OpenRequest { entry: RefCell::new(entry), journal })
     }
 
     /// Changes what is known of it.
-    pub fn update(&self, change: impl FnOnce(&mut ServedRequest)) {
+    pub(crate) fn update(&self, change: impl FnOnce(&mut ServedRequest)) {
         change(&mut self.entry.borrow_mut());
     }
 }
@@ -143,18 +143,18 @@ impl Drop for OpenRequest {
 }
 
 /// A part of an answer with tokens, on its way to the socket.
-pub struct PartWritten {
+pub(crate) struct PartWritten {
     /// Its request.
-    pub request: Rc<OpenRequest>,
+    pub(crate) request: Rc<OpenRequest>,
     /// Tokens in it.
-    pub tokens: u32,
+    pub(crate) tokens: u32,
     /// Reasoning among them.
-    pub reasoning: u32,
+    pub(crate) reasoning: u32,
 }
 
 impl PartWritten {
     /// It was written then.
-    pub fn at(&self, time: SystemTime) {
+    pub(crate) fn at(&self, time: SystemTime) {
         let keeps = self.request.journal.keeps_writes;
         self.request.update(|entry| {
             entry.output_tokens += u64::from(self.tokens);

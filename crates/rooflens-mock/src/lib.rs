@@ -1,14 +1,14 @@
 #![doc = include_str!("../README.md")]
 
-pub mod answer;
+pub(crate) mod answer;
 pub mod bare;
-pub mod fault;
+pub(crate) mod fault;
 pub mod io;
 pub mod journal;
-pub mod metrics;
+pub(crate) mod metrics;
 pub mod options;
-pub mod prompt;
-pub mod schedule;
+pub(crate) mod prompt;
+pub(crate) mod schedule;
 pub mod server;
-pub mod timer;
-pub mod tls;
+pub(crate) mod timer;
+pub(crate) mod tls;

@@ -19,7 +19,7 @@ const NEXT_TOKENS: [f64; 18] =
     [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0];
 
 /// Counts by bucket, as Prometheus has them.
-pub struct BucketCounts {
+pub(crate) struct BucketCounts {
     bounds: &'static [f64],
     counts: Vec<AtomicU64>,
     sum_ns: AtomicU64,
@@ -35,7 +35,7 @@ impl BucketCounts {
     }
 
     /// One more.
-    pub fn observe(&self, time: Duration) {
+    pub(crate) fn observe(&self, time: Duration) {
         let bucket = self.bounds.partition_point(|bound| *bound < time.as_secs_f64());
         self.counts[bucket].fetch_add(1, Ordering::Relaxed);
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -56,39 +56,39 @@ impl BucketCounts {
 }
 
 /// Counters and gauges of a server.
-pub struct MockMetrics {
+pub(crate) struct MockMetrics {
     /// Requests with a slot.
-    pub running: AtomicI64,
+    pub(crate) running: AtomicI64,
     /// Requests without.
-    pub waiting: AtomicI64,
+    pub(crate) waiting: AtomicI64,
     /// Tokens of running requests, prompt and output.
-    pub kv_tokens: AtomicI64,
+    pub(crate) kv_tokens: AtomicI64,
     /// Tokens of prompts that got a slot.
-    pub prompt_tokens: AtomicU64,
+    pub(crate) prompt_tokens: AtomicU64,
     /// Tokens of answers.
-    pub generation_tokens: AtomicU64,
+    pub(crate) generation_tokens: AtomicU64,
     /// Answers given to their last token.
-    pub finished: AtomicU64,
+    pub(crate) finished: AtomicU64,
     /// Answers that ended before.
-    pub aborted: AtomicU64,
+    pub(crate) aborted: AtomicU64,
     /// From arrival to slot.
-    pub queue_time: BucketCounts,
+    pub(crate) queue_time: BucketCounts,
     /// From slot to first token.
-    pub prefill_time: BucketCounts,
+    pub(crate) prefill_time: BucketCounts,
     /// From first to last token.
-    pub decode_time: BucketCounts,
+    pub(crate) decode_time: BucketCounts,
     /// From slot to last token.
-    pub inference_time: BucketCounts,
+    pub(crate) inference_time: BucketCounts,
     /// From arrival to first token.
-    pub ttft: BucketCounts,
+    pub(crate) ttft: BucketCounts,
     /// From token to token.
-    pub itl: BucketCounts,
+    pub(crate) itl: BucketCounts,
     /// From arrival to last token.
-    pub e2e: BucketCounts,
+    pub(crate) e2e: BucketCounts,
     /// `/start_profile` calls.
-    pub profiles_started: AtomicU64,
+    pub(crate) profiles_started: AtomicU64,
     /// `/stop_profile` calls.
-    pub profiles_stopped: AtomicU64,
+    pub(crate) profiles_stopped: AtomicU64,
 }
 
 impl Default for MockMetrics {
@@ -117,7 +117,7 @@ impl Default for MockMetrics {
 impl MockMetrics {
     /// The text of `/metrics`. `kv_capacity` is how many tokens fill the KV cache.
     #[must_use]
-    pub fn text(&self, model: &str, kv_capacity: u64) -> String {
+    pub(crate) fn text(&self, model: &str, kv_capacity: u64) -> String {
         let labels = format!("engine=\"0\",model_name=\"{}\"", model.replace(['"', '\\', '\n'], "_"));
         let mut out = String::new();
         let kv_use = (self.kv_tokens.load(Ordering::Relaxed) as f64 / kv_capacity.max(1) as f64).min(1.0);

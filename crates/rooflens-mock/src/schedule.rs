@@ -7,34 +7,34 @@ use rand_chacha::ChaCha8Rng;
 
 /// Timing that all answers share.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Timing {
+pub(crate) struct Timing {
     /// From the begin of a request to its first token.
-    pub ttft: Duration,
+    pub(crate) ttft: Duration,
     /// From a token to the next.
-    pub itl: Duration,
+    pub(crate) itl: Duration,
     /// Added to the first token for each token of the prompt.
-    pub prefill_per_token: Duration,
+    pub(crate) prefill_per_token: Duration,
     /// Each token is late by up to this, evenly spread.
-    pub jitter: Duration,
+    pub(crate) jitter: Duration,
     /// Nothing waits.
-    pub flat_out: bool,
+    pub(crate) flat_out: bool,
     /// Times in which nothing is sent.
-    pub stalls: Option<StallTimes>,
+    pub(crate) stalls: Option<StallTimes>,
 }
 
 /// Regular times in which a server stands still: the j-th (from 1) begins j times `every` after the first request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StallTimes {
+pub(crate) struct StallTimes {
     /// Length of each.
-    pub length: Duration,
+    pub(crate) length: Duration,
     /// From the begin of one to the begin of the next.
-    pub every: Duration,
+    pub(crate) every: Duration,
 }
 
 impl StallTimes {
     /// The time after `first_request` when what is due at `due` can be sent.
     #[must_use]
-    pub fn deferred(&self, due: Duration) -> Duration {
+    pub(crate) fn deferred(&self, due: Duration) -> Duration {
         let every = self.every.as_nanos().max(1);
         let number = due.as_nanos() / every;
         let into = due.as_nanos() % every;
@@ -46,7 +46,7 @@ impl StallTimes {
 }
 
 /// The times of one answer's tokens.
-pub struct TokenSchedule {
+pub(crate) struct TokenSchedule {
     timing: Timing,
     begin: Instant,
     first_request: Instant,
@@ -58,7 +58,7 @@ pub struct TokenSchedule {
 impl TokenSchedule {
     /// Of a request that began then. `draws` are its own random numbers.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         timing: Timing,
         begin: Instant,
         first_request: Instant,
@@ -71,7 +71,7 @@ impl TokenSchedule {
     }
 
     /// When token `number` (from 0) is due. Has to be asked in order: no token overtakes another.
-    pub fn due(&mut self, number: u64) -> Instant {
+    pub(crate) fn due(&mut self, number: u64) -> Instant {
         if self.timing.flat_out {
             return self.begin;
         }
@@ -91,7 +91,7 @@ impl TokenSchedule {
 
 /// Random numbers of a request of its own, whichever thread serves it.
 #[must_use]
-pub fn draws_of(seed: u64, request: u64) -> ChaCha8Rng {
+pub(crate) fn draws_of(seed: u64, request: u64) -> ChaCha8Rng {
     let mut draws = ChaCha8Rng::seed_from_u64(seed);
     draws.set_stream(request);
     draws

@@ -17,7 +17,7 @@ use tokio::io::unix::AsyncFd;
 
 /// Wakes tasks of one thread at points in time. One `timerfd` is always set to the earliest of them.
 #[derive(Clone)]
-pub struct PreciseTimer {
+pub(crate) struct PreciseTimer {
     inner: Rc<Inner>,
 }
 
@@ -63,7 +63,7 @@ impl PreciseTimer {
     /// # Errors
     ///
     /// The kernel gives no timer.
-    pub fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let descriptor = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         #[expect(deprecated, reason = "safe for an owned descriptor; its successor needs an unsafe block")]
@@ -76,7 +76,7 @@ impl PreciseTimer {
     /// # Errors
     ///
     /// The runtime ends, or the kernel refuses to set the timer.
-    pub async fn drive(&self) -> io::Result<()> {
+    pub(crate) async fn drive(&self) -> io::Result<()> {
         loop {
             self.inner.descriptor.readable().await?.clear_ready();
             let due = self.take_due(Instant::now())?;
@@ -117,13 +117,13 @@ impl PreciseTimer {
 
     /// A sleep until then.
     #[must_use]
-    pub fn sleep_until(&self, due: Instant) -> PreciseSleep {
+    pub(crate) fn sleep_until(&self, due: Instant) -> PreciseSleep {
         PreciseSleep { timer: self.clone(), due, registered: None }
     }
 }
 
 /// A point in time to wait for.
-pub struct PreciseSleep {
+pub(crate) struct PreciseSleep {
     timer: PreciseTimer,
     due: Instant,
     registered: Option<Waker>,
@@ -135,7 +135,7 @@ impl PreciseSleep {
     /// # Errors
     ///
     /// The kernel refuses to set the timer.
-    pub fn poll_elapsed(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(crate) fn poll_elapsed(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if Instant::now() >= self.due {
             return Poll::Ready(Ok(()));
         }

@@ -7,11 +7,11 @@ use rustls::ServerConfig;
 use rustls::pki_types::PrivatePkcs8KeyDer;
 
 /// What a server with TLS needs, and what its clients have to trust.
-pub struct MadeIdentity {
+pub(crate) struct MadeIdentity {
     /// Configuration of the server.
-    pub config: Arc<ServerConfig>,
+    pub(crate) config: Arc<ServerConfig>,
     /// Certificate of the authority, PEM.
-    pub authority_pem: String,
+    pub(crate) authority_pem: String,
 }
 
 /// Makes an authority and a certificate, which may have expired in 2001.
@@ -19,7 +19,7 @@ pub struct MadeIdentity {
 /// # Errors
 ///
 /// Keys cannot be made, or rustls refuses them.
-pub fn make_identity(
+pub(crate) fn make_identity(
     expired: bool,
     http2: bool,
 ) -> Result<MadeIdentity, Box<dyn std::error::Error + Send + Sync>> {

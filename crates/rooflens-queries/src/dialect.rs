@@ -45,7 +45,7 @@ impl Dialect {
 
     /// A text as a literal.
     #[must_use]
-    pub fn text_literal(self, text: &str) -> String {
+    pub(crate) fn text_literal(self, text: &str) -> String {
         let mut literal = String::with_capacity(text.len() + 2);
         literal.push('\'');
         for (at, char) in text.char_indices() {
@@ -66,7 +66,7 @@ impl Dialect {
 
     /// A name of a table or column as a quoted identifier.
     #[must_use]
-    pub fn identifier(self, name: &str) -> String {
+    pub(crate) fn identifier(self, name: &str) -> String {
         match self {
             Dialect::Spark => format!("`{}`", name.replace('`', "``")),
             Dialect::ClickHouse => format!("`{}`", name.replace('\\', "\\\\").replace('`', "\\`")),

@@ -8,9 +8,9 @@ use crate::parameter::ParameterKind;
 #[error("there is no query `{name}`{}", nearest_words(nearest))]
 pub struct UnknownQuery {
     /// The name that was asked for.
-    pub name: String,
+    pub(crate) name: String,
     /// Names that look like it, the most alike first; all names if none does.
-    pub nearest: Vec<String>,
+    pub(crate) nearest: Vec<String>,
 }
 
 fn nearest_words(nearest: &[String]) -> String {
@@ -75,7 +75,7 @@ pub enum QueryError {
 }
 
 /// Names as a list in a sentence.
-pub(crate) fn listed(names: &[String]) -> String {
+pub fn listed(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {
         None => "none".to_owned(),

@@ -55,7 +55,7 @@ pub(crate) fn expand<'a>(
 }
 
 /// Names of parameters that the text uses.
-pub(crate) fn parameters(sql: &str) -> Result<Vec<String>, String> {
+pub fn parameters(sql: &str) -> Result<Vec<String>, String> {
     let used = std::cell::RefCell::new(Vec::new());
     expand(sql, Dialect::DuckDb, &|name| {
         used.borrow_mut().push(name.to_owned());

@@ -57,7 +57,7 @@ pub struct QueryParameter {
     /// Type of its values.
     pub kind: ParameterKind,
     /// Smallest value, for numbers.
-    pub at_least: Option<f64>,
+    pub(crate) at_least: Option<f64>,
     /// Value where none is given; without one the parameter is required.
     pub default: Option<String>,
     /// What it means.

@@ -1,7 +1,7 @@
 //! Launches under a profiler, laid out.
 
-use rooflens_kernels::counters::missing;
-use rooflens_kernels::{Bound, Kernel, Profile, Shares, SourcedPeak, Suggestion, UnprofiledKernel};
+use rooflens_analyze::kernels::counters::missing;
+use rooflens_analyze::kernels::{Bound, Kernel, Profile, Shares, SourcedPeak, Suggestion, UnprofiledKernel};
 
 use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
 use crate::figure::{RooflineChart, RooflineDevice, RooflineOperator};
@@ -355,7 +355,7 @@ fn advice(profile: &Profile, limit: usize) -> Vec<String> {
 ///
 /// A launch without floating-point operations has no place on axes of FLOPs: it stands at the left edge,
 /// as far below the roof of device memory as its bandwidth is below the peak.
-pub fn roofline(profile: &Profile) -> Option<RooflineChart> {
+pub(crate) fn roofline(profile: &Profile) -> Option<RooflineChart> {
     let device = &profile.device;
     let dram = device.dram.as_ref()?;
     let ceilings: Vec<(String, f64)> =

@@ -1,6 +1,6 @@
 //! Figures of launches under a profiler: each a file of its own, all of them on the page.
 
-use rooflens_kernels::{Kernel, Profile};
+use rooflens_analyze::kernels::{Kernel, Profile};
 
 use crate::block::{Block, Drawing};
 use crate::figure::{Bar, BarChart, FigureUnit, RooflineChart, RooflineDevice, RooflineOperator};

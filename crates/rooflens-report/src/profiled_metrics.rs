@@ -1,12 +1,12 @@
 //! Every metric of profiled launches, as comma-separated values.
 
-use rooflens_kernels::ProfiledLaunch;
+use rooflens_analyze::kernels::ProfiledLaunch;
 
 use crate::block::{Cell, Column, Row, Table};
 use crate::{render, text};
 
 /// The longest name or text of a report that is written.
-pub const LONGEST: usize = 400;
+pub(crate) const LONGEST: usize = 400;
 
 /// A metric of a launch. Texts come from a report: they are cleaned and cut.
 #[derive(Debug, Clone, PartialEq)]

@@ -23,7 +23,7 @@ fn obeyed(c: char) -> bool {
 }
 
 /// Columns a character takes on a terminal; never too few.
-pub fn char_width(c: char) -> usize {
+pub(crate) fn char_width(c: char) -> usize {
     let wide = matches!(c,
         '\u{1100}'..='\u{115f}' | '\u{231a}'..='\u{231b}' | '\u{23e9}'..='\u{23f3}'
         | '\u{2614}'..='\u{2615}' | '\u{2648}'..='\u{2653}' | '\u{267f}'..='\u{27bf}'
@@ -108,7 +108,7 @@ pub fn pieces(sentence: &str) -> Vec<(&str, bool)> {
 
 /// The first sentence, and the others: what is read at a glance, and what is read then. A point between backticks, or
 /// one that no capital letter follows, ends none.
-pub fn first_sentence(sentences: &str) -> (&str, &str) {
+pub(crate) fn first_sentence(sentences: &str) -> (&str, &str) {
     let is_outside = |at: usize| sentences[..at].matches('`').count().is_multiple_of(2);
     let begins = |rest: &str| rest.trim_start_matches('`').starts_with(|first: char| first.is_uppercase());
     let ends = sentences.match_indices(". ").map(|(at, _)| at + 1);
@@ -120,7 +120,7 @@ pub fn first_sentence(sentences: &str) -> (&str, &str) {
 }
 
 /// The text's first `characters`, and how much was cut.
-pub fn clip(text: &str, characters: usize) -> String {
+pub(crate) fn clip(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => text.to_owned(),
         Some((at, _)) => {
@@ -131,7 +131,7 @@ pub fn clip(text: &str, characters: usize) -> String {
 }
 
 /// Text that is only text in HTML and XML, in content and in attributes.
-pub fn without_markup(words: &str) -> String {
+pub(crate) fn without_markup(words: &str) -> String {
     let mut out = String::with_capacity(words.len());
     for c in words.chars() {
         match c {

@@ -1,7 +1,7 @@
 //! A number over runs, and where it changed.
 
-use rooflens_compare::headline;
-use rooflens_compare::trend::ChangePoint;
+use rooflens_analyze::compare::headline;
+use rooflens_analyze::compare::trend::ChangePoint;
 
 use crate::block::{Block, Cell, Chart, ChartUnit, Column, Field, Mark, Series, Table, Tone};
 use crate::format;

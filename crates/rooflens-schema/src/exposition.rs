@@ -16,7 +16,7 @@ pub struct ExpositionSample<'a> {
     /// Name and labels as they stand in the line: they identify the series.
     pub series: &'a str,
     /// Labels, in their order, unescaped.
-    pub labels: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    pub(crate) labels: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     /// May be NaN or infinite.
     pub value: f64,
     /// When the value was taken, in nanoseconds since 1970, where the page tells.
@@ -35,7 +35,7 @@ impl ExpositionSample<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExpositionReport {
     /// Samples.
-    pub samples: usize,
+    pub(crate) samples: usize,
     /// Lines that are neither a sample nor a comment.
     pub damaged: usize,
 }

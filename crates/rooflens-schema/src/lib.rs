@@ -26,13 +26,13 @@
 
 pub mod cell;
 pub mod document;
-pub mod error;
+pub(crate) mod error;
 pub mod exposition;
 pub mod format;
 pub mod names;
-pub mod note;
+pub(crate) mod note;
 pub mod parquet_io;
-pub mod run_dir;
+pub(crate) mod run_dir;
 pub mod run_id;
 pub mod table;
 pub mod tables;

@@ -136,7 +136,7 @@ impl Names {
 
     /// The names with other texts where `text` answers one, and for each name of this pool, by its
     /// index, the id it has there. `None` where all stay.
-    pub fn reworded(&self, text: &dyn Fn(&str) -> Option<String>) -> Option<(Names, Vec<NameId>)> {
+    pub(crate) fn reworded(&self, text: &dyn Fn(&str) -> Option<String>) -> Option<(Names, Vec<NameId>)> {
         let others: Vec<Option<String>> = self.text.iter().map(|name| text(name)).collect();
         others.iter().any(Option::is_some).then(|| {
             let mut names = Names::default();
@@ -147,13 +147,9 @@ impl Names {
     }
 
     /// How many names there are.
+    #[expect(clippy::len_without_is_empty, reason = "the empty name is always there")]
     pub fn len(&self) -> usize {
         self.text.len()
-    }
-
-    /// Never true: the empty name is always there.
-    pub fn is_empty(&self) -> bool {
-        self.text.is_empty()
     }
 
     /// All names in id order.

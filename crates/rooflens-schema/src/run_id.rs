@@ -102,7 +102,7 @@ impl ContentHash {
     }
 
     /// Takes in a column.
-    pub fn array(&mut self, array: &dyn Array) {
+    pub(crate) fn array(&mut self, array: &dyn Array) {
         let data = array.to_data();
         self.number(data.len() as u64);
         if let Some(nulls) = data.nulls() {

@@ -24,50 +24,50 @@ use crate::settings::DashboardLimits;
 use crate::{assets, guard, pages};
 
 /// What all pages share.
-pub struct App {
+pub(crate) struct App {
     /// Where the runs come from.
-    pub source: RunSource,
+    pub(crate) source: RunSource,
     /// Bounds.
-    pub limits: DashboardLimits,
+    pub(crate) limits: DashboardLimits,
     /// Names that the server answers to.
-    pub hosts: HostNames,
+    pub(crate) hosts: HostNames,
     /// Token and cookies.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// Pages that are kept.
-    pub cache: PageCache,
+    pub(crate) cache: PageCache,
     /// What the server counts.
-    pub metrics: Arc<SelfMetrics>,
+    pub(crate) metrics: Arc<SelfMetrics>,
     /// Places for who follows a run.
-    pub subscribers: Arc<Semaphore>,
+    pub(crate) subscribers: Arc<Semaphore>,
     /// Places for queries.
-    pub queries: Arc<Semaphore>,
+    pub(crate) queries: Arc<Semaphore>,
     /// Told when the server is to end.
-    pub ending: Ending,
+    pub(crate) ending: Ending,
     renders: Arc<Semaphore>,
     index: RwLock<Arc<RunIndex>>,
 }
 
 /// What an [`App`] is made of.
-pub struct AppParts {
+pub(crate) struct AppParts {
     /// Where the runs come from.
-    pub source: RunSource,
+    pub(crate) source: RunSource,
     /// The runs.
-    pub index: RunIndex,
+    pub(crate) index: RunIndex,
     /// Bounds.
-    pub limits: DashboardLimits,
+    pub(crate) limits: DashboardLimits,
     /// Names that the server answers to.
-    pub hosts: HostNames,
+    pub(crate) hosts: HostNames,
     /// Token and cookies.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// What the server counts.
-    pub metrics: Arc<SelfMetrics>,
+    pub(crate) metrics: Arc<SelfMetrics>,
     /// Told when the server is to end.
-    pub ending: Ending,
+    pub(crate) ending: Ending,
 }
 
 impl App {
     /// With these parts.
-    pub fn new(parts: AppParts) -> Self {
+    pub(crate) fn new(parts: AppParts) -> Self {
         let AppParts { source, index, limits, hosts, tokens, metrics, ending } = parts;
         metrics.runs.set(i64::try_from(index.runs.len()).unwrap_or(i64::MAX));
         App {
@@ -86,7 +86,7 @@ impl App {
     }
 
     /// The runs as they are now.
-    pub fn index(&self) -> Arc<RunIndex> {
+    pub(crate) fn index(&self) -> Arc<RunIndex> {
         Arc::clone(&self.index.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -101,7 +101,7 @@ impl App {
     }
 
     /// Computes something on another thread, only so many at once, and ends it when nobody waits any more.
-    pub async fn compute<T: Send + 'static>(
+    pub(crate) async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce(&SharedObserver) -> Result<T, PageFault> + Send + 'static,
     ) -> Result<T, PageFault> {
@@ -120,7 +120,7 @@ impl App {
 
 /// Whoever waits for work; tells it when that ends.
 #[derive(Default)]
-pub struct Waited(pub Arc<AtomicBool>);
+pub(crate) struct Waited(pub Arc<AtomicBool>);
 
 impl Drop for Waited {
     fn drop(&mut self) {
@@ -139,7 +139,7 @@ impl Observer for Abandoned {
 }
 
 /// Looks for runs on a beat, until the server ends.
-pub async fn keep_fresh(app: Arc<App>, every: Duration) {
+pub(crate) async fn keep_fresh(app: Arc<App>, every: Duration) {
     let mut ending = app.ending.clone();
     loop {
         tokio::select! {
@@ -152,7 +152,7 @@ pub async fn keep_fresh(app: Arc<App>, every: Duration) {
 }
 
 /// Which address leads to which page.
-pub fn router(app: Arc<App>) -> Router {
+pub(crate) fn router(app: Arc<App>) -> Router {
     let limits = &app.limits;
     Router::new()
         .route("/", get(pages::runs::get))

@@ -23,7 +23,7 @@ const BESIDE: u64 = 6 << 30;
 const MOST_OF_AN_ANSWER: u64 = 32 << 20;
 
 /// Whether questions can be asked, and what to do where they cannot.
-pub fn refusal(app: &App) -> Option<PageFault> {
+pub(crate) fn refusal(app: &App) -> Option<PageFault> {
     let not_here = |fact: &str| PageFault::of(StatusCode::OK, fact);
     if app.source.store().is_none() {
         let fault = not_here("Queries need a store, and this server shows a folder of runs.");

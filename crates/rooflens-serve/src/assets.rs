@@ -40,12 +40,12 @@ static SERVED: LazyLock<Vec<ServedAsset>> = LazyLock::new(|| {
 });
 
 /// The addresses that every page refers to.
-pub static ADDRESSES: LazyLock<Vec<(AssetUse, String)>> = LazyLock::new(|| {
+pub(crate) static ADDRESSES: LazyLock<Vec<(AssetUse, String)>> = LazyLock::new(|| {
     SERVED.iter().map(|served| (served.asset.use_as, format!("/assets/{}", served.name))).collect()
 });
 
 /// `/assets/{name}`.
-pub async fn get(Path(name): Path<String>) -> Response {
+pub(crate) async fn get(Path(name): Path<String>) -> Response {
     let Some(served) = SERVED.iter().find(|served| served.name == name) else {
         return StatusCode::NOT_FOUND.into_response();
     };

@@ -13,7 +13,7 @@ use crate::self_metrics::SelfMetrics;
 
 /// A page as it is sent.
 #[derive(Debug, Clone)]
-pub struct KeptPage {
+pub(crate) struct KeptPage {
     body: Bytes,
     etag: Arc<str>,
     status: StatusCode,
@@ -21,18 +21,18 @@ pub struct KeptPage {
 
 impl KeptPage {
     /// Of HTML.
-    pub fn new(html: String) -> Self {
+    pub(crate) fn new(html: String) -> Self {
         KeptPage::with_status(StatusCode::OK, html)
     }
 
     /// Of HTML, with another status.
-    pub fn with_status(status: StatusCode, html: String) -> Self {
+    pub(crate) fn with_status(status: StatusCode, html: String) -> Self {
         let etag = format!("\"{}\"", hex_of(html.as_bytes(), 12)).into();
         KeptPage { body: html.into(), etag, status }
     }
 
     /// The answer to a request; only that it is the same, where the asker has it.
-    pub fn response(&self, headers: &HeaderMap) -> Response {
+    pub(crate) fn response(&self, headers: &HeaderMap) -> Response {
         let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
         let is_known = known.flat_map(|line| line.split(',')).any(|tag| {
             let tag = tag.trim();
@@ -61,13 +61,13 @@ impl Weighter<String, KeptPage> for BySize {
 }
 
 /// Pages by what they show.
-pub struct PageCache {
+pub(crate) struct PageCache {
     pages: Cache<String, KeptPage, BySize>,
 }
 
 impl PageCache {
     /// Of at most so many bytes.
-    pub fn new(bytes: u64) -> Self {
+    pub(crate) fn new(bytes: u64) -> Self {
         // A page larger than a shard is never kept, so there are few of them.
         let options =
             OptionsBuilder::new().estimated_items_capacity(1_000).weight_capacity(bytes).shards(2).build();
@@ -84,7 +84,7 @@ impl PageCache {
     }
 
     /// The page, made where it is not kept. What fails is not kept.
-    pub async fn get_or_make<E>(
+    pub(crate) async fn get_or_make<E>(
         &self,
         key: &str,
         metrics: &SelfMetrics,

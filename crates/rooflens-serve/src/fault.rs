@@ -13,18 +13,18 @@ const LONGEST: usize = 2_000;
 
 /// Why a page cannot be shown.
 #[derive(Debug, Clone)]
-pub struct PageFault {
+pub(crate) struct PageFault {
     /// Whose fault it is.
-    pub status: StatusCode,
+    pub(crate) status: StatusCode,
     /// What is wrong.
-    pub fact: String,
+    pub(crate) fact: String,
     /// What helps.
-    pub hint: Option<String>,
+    pub(crate) hint: Option<String>,
 }
 
 impl PageFault {
     /// What was asked for cannot be.
-    pub fn of(status: StatusCode, fact: impl Into<String>) -> Self {
+    pub(crate) fn of(status: StatusCode, fact: impl Into<String>) -> Self {
         PageFault { status, fact: fact.into(), hint: None }
     }
 
@@ -35,18 +35,18 @@ impl PageFault {
     }
 
     /// There is no such run.
-    pub fn no_run() -> Self {
+    pub(crate) fn no_run() -> Self {
         let fault = PageFault::of(StatusCode::NOT_FOUND, "There is no such run.");
         fault.hint("It may have been moved or removed: look for it in the list of runs.")
     }
 
     /// The server ends.
-    pub fn ending() -> Self {
+    pub(crate) fn ending() -> Self {
         PageFault::of(StatusCode::SERVICE_UNAVAILABLE, "The server is about to end.")
     }
 
     /// Something panicked.
-    pub fn bug() -> Self {
+    pub(crate) fn bug() -> Self {
         PageFault::of(
             StatusCode::INTERNAL_SERVER_ERROR,
             "This is a bug in Rooflens: the page could not be made.",
@@ -63,7 +63,7 @@ impl PageFault {
     }
 
     /// The same as parts of a page.
-    pub fn parts(&self) -> Vec<Part> {
+    pub(crate) fn parts(&self) -> Vec<Part> {
         let cut = |text: &str| text.chars().take(LONGEST).collect::<String>();
         let mut blocks = vec![Block::Lead(cut(&self.fact))];
         blocks.extend(self.hint.as_deref().map(|hint| Block::Text(cut(hint))));

@@ -9,12 +9,12 @@ const SITE: &[(&str, &str)] =
     &[("Runs", "/"), ("Trend", "/trend"), ("Queries", "/queries"), ("SQL", "/sql"), ("Live", "/live")];
 
 /// A whole page. `here` is the address of the page in the list of pages; `before` and `after` are HTML.
-pub fn page(title: &str, here: &str, before: &str, parts: &[Part], after: &str) -> String {
+pub(crate) fn page(title: &str, here: &str, before: &str, parts: &[Part], after: &str) -> String {
     with_frame(title, here, before, after, |frame| linked_parts(parts, &[], frame))
 }
 
 /// The same for whoever draws the parts.
-pub fn with_frame(
+pub(crate) fn with_frame(
     title: &str,
     here: &str,
     before: &str,
@@ -26,17 +26,17 @@ pub fn with_frame(
 }
 
 /// Text as HTML, in content and in attributes.
-pub fn text(words: &str) -> String {
+pub(crate) fn text(words: &str) -> String {
     escape_html(words)
 }
 
 /// A sentence as HTML; what stands between backticks is code.
-pub fn sentence(words: &str) -> String {
+pub(crate) fn sentence(words: &str) -> String {
     sentence_html(words)
 }
 
 /// A section of HTML.
-pub fn section(id: &str, title: &str, html: &str) -> String {
+pub(crate) fn section(id: &str, title: &str, html: &str) -> String {
     format!(
         "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{}</h2>\n{html}</section>\n",
         text(title)
@@ -44,7 +44,13 @@ pub fn section(id: &str, title: &str, html: &str) -> String {
 }
 
 /// A list to choose from, with nothing chosen at first.
-pub fn select(name: &str, title: &str, none: &str, values: &[(String, String)], chosen: &str) -> String {
+pub(crate) fn select(
+    name: &str,
+    title: &str,
+    none: &str,
+    values: &[(String, String)],
+    chosen: &str,
+) -> String {
     let option = |(value, words): &(String, String)| {
         let is_chosen = if value == chosen { " selected" } else { "" };
         format!("<option value=\"{}\"{is_chosen}>{}</option>", text(value), text(words))

@@ -41,7 +41,7 @@ pub async fn count(State(app): State<Arc<App>>, request: Request, next: Next) ->
 }
 
 /// Tells browsers how to treat an answer.
-pub async fn protect(request: Request, next: Next) -> Response {
+pub(crate) async fn protect(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
@@ -52,7 +52,7 @@ pub async fn protect(request: Request, next: Next) -> Response {
 }
 
 /// Refuses strangers. What is refused is told in plain text, without a word of what the server holds.
-pub async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(crate) async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let (method, headers) = (request.method(), request.headers());
     let Some(host) = app.hosts.of_request(request.uri(), headers) else {
         let why = "this server does not answer to the name in this address. Whoever started it can add the name: \

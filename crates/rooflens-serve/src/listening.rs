@@ -27,7 +27,7 @@ const AFTER_AN_ERROR: Duration = Duration::from_millis(50);
 
 /// Bounds of connections.
 #[derive(Debug, Clone)]
-pub struct ConnectionLimits {
+pub(crate) struct ConnectionLimits {
     most: usize,
     header_time: Duration,
     write_time: Duration,
@@ -38,7 +38,7 @@ pub struct ConnectionLimits {
 
 impl ConnectionLimits {
     /// Every connection is closed after its answer.
-    pub fn closing(self) -> Self {
+    pub(crate) fn closing(self) -> Self {
         ConnectionLimits { keep_alive: false, ..self }
     }
 }
@@ -56,10 +56,10 @@ impl From<&DashboardLimits> for ConnectionLimits {
 }
 
 /// Told when the server is to end.
-pub type Ending = watch::Receiver<bool>;
+pub(crate) type Ending = watch::Receiver<bool>;
 
 /// A server that listens; dropped, it ends in order.
-pub struct Listening {
+pub(crate) struct Listening {
     address: SocketAddr,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
@@ -99,7 +99,7 @@ impl Listening {
     }
 
     /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 }

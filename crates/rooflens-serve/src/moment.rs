@@ -3,7 +3,7 @@
 use chrono::DateTime;
 
 /// A moment since 1970, to the minute.
-pub fn minute(unix_ns: i64) -> String {
+pub(crate) fn minute(unix_ns: i64) -> String {
     DateTime::from_timestamp_nanos(unix_ns).format("%Y-%m-%d %H:%M UTC").to_string()
 }
 

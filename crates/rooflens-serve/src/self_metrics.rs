@@ -11,54 +11,54 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 /// Media type of OpenMetrics.
-pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Upper bounds of the buckets of latencies, in seconds.
 const BUCKETS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
 /// Which requests.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct RequestLabels {
+pub(crate) struct RequestLabels {
     /// The route, never the address itself: there are only so many.
-    pub route: String,
+    pub(crate) route: String,
     /// Status of the answer.
-    pub status: u16,
+    pub(crate) status: u16,
 }
 
 /// Which route.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct RouteLabels {
+pub(crate) struct RouteLabels {
     /// The route.
-    pub route: String,
+    pub(crate) route: String,
 }
 
 /// What the server counts.
-pub struct SelfMetrics {
+pub(crate) struct SelfMetrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
     latency: Family<RouteLabels, Histogram>,
     memory: Gauge,
     /// Open connections.
-    pub connections: Gauge,
+    pub(crate) connections: Gauge,
     /// Pages that were found among those that are kept.
-    pub cache_hits: Counter,
+    pub(crate) cache_hits: Counter,
     /// Pages that had to be made.
-    pub cache_misses: Counter,
+    pub(crate) cache_misses: Counter,
     /// Bytes of pages that are kept.
-    pub cache_bytes: Gauge,
+    pub(crate) cache_bytes: Gauge,
     /// Followers of runs in progress.
-    pub subscribers: Gauge,
+    pub(crate) subscribers: Gauge,
     /// Runs in the index.
-    pub runs: Gauge,
+    pub(crate) runs: Gauge,
     /// How often the index was made anew.
-    pub refreshes: Counter,
+    pub(crate) refreshes: Counter,
     /// Queries that were ended because of their limits.
-    pub queries_stopped: Counter,
+    pub(crate) queries_stopped: Counter,
 }
 
 impl SelfMetrics {
     /// All at zero.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let latency: fn() -> Histogram = || Histogram::new(BUCKETS);
         let mut made = SelfMetrics {
             registry: Registry::with_prefix("rooflens_serve"),
@@ -95,14 +95,14 @@ impl SelfMetrics {
     }
 
     /// Counts a request.
-    pub fn answered(&self, route: &str, status: u16, took: Duration) {
+    pub(crate) fn answered(&self, route: &str, status: u16, took: Duration) {
         let route = route.to_owned();
         self.latency.get_or_create(&RouteLabels { route: route.clone() }).observe(took.as_secs_f64());
         self.requests.get_or_create(&RequestLabels { route, status }).inc();
     }
 
     /// The text.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.memory.set(resident_bytes().unwrap_or(0));
         let mut text = String::new();
         // Writing to a string cannot fail.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Fewest characters of a token.
-pub const SHORTEST_TOKEN: usize = 16;
+pub(crate) const SHORTEST_TOKEN: usize = 16;
 
 /// What is served, and to whom.
 #[derive(Debug, Clone)]
@@ -155,7 +155,7 @@ impl std::error::Error for DashboardError {}
 
 impl DashboardSettings {
     /// Refuses what would let strangers in.
-    pub fn check(&self) -> Result<(), DashboardError> {
+    pub(crate) fn check(&self) -> Result<(), DashboardError> {
         let is_open = !self.listen.ip().is_loopback();
         if self.token.as_ref().is_some_and(|token| token.len() < SHORTEST_TOKEN) {
             return Err(DashboardError::ShortToken);

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// A stream that fails where nothing can be written for too long.
-pub struct StallGuard {
+pub(crate) struct StallGuard {
     stream: TcpStream,
     patience: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
@@ -18,7 +18,7 @@ pub struct StallGuard {
 
 impl StallGuard {
     /// Guards a stream.
-    pub fn new(stream: TcpStream, patience: Duration) -> Self {
+    pub(crate) fn new(stream: TcpStream, patience: Duration) -> Self {
         StallGuard { stream, patience, waiting: None }
     }
 

@@ -64,11 +64,11 @@ pub struct AddedRun {
     /// Whether nothing tells when it began.
     pub is_undated: bool,
     /// Its files.
-    pub files: usize,
+    pub(crate) files: usize,
     /// Their size.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Rows of the table `kernels`.
-    pub kernels: u64,
+    pub(crate) kernels: u64,
 }
 
 /// A run that is ready to be sent.

@@ -38,7 +38,7 @@ pub(crate) struct TableWriter {
 }
 
 /// A file that is whole, on this machine.
-pub(crate) struct WrittenFile {
+pub struct WrittenFile {
     file: File,
     pub table: &'static StoreTable,
     pub bytes: u64,
@@ -48,13 +48,13 @@ pub(crate) struct WrittenFile {
 
 impl TableWriter {
     /// Begins a file whose rows come in the order of the table. `runs` is how many runs it will hold.
-    pub fn sorted(table: &'static StoreTable, runs: usize) -> Result<Self, StoreError> {
+    pub(crate) fn sorted(table: &'static StoreTable, runs: usize) -> Result<Self, StoreError> {
         let order = KeyValue::new(SORTED_BY.to_owned(), table.sort.join(","));
         TableWriter::begin(table, properties(table, runs, &encoding::usual(table)).metadata(order))
     }
 
     /// Begins a file of one run whose rows come as the run has them, encoded as suits the first of them.
-    pub fn as_it_is(table: &'static StoreTable, first: &RecordBatch) -> Result<Self, StoreError> {
+    pub(crate) fn as_it_is(table: &'static StoreTable, first: &RecordBatch) -> Result<Self, StoreError> {
         TableWriter::begin(table, properties(table, 1, &encoding::smallest(table, first)))
     }
 
@@ -70,7 +70,7 @@ impl TableWriter {
         self.writer.write(batch).map_err(|error| StoreError::table("write", self.table.name, error))
     }
 
-    pub fn rows(&self) -> u64 {
+    pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
@@ -138,12 +138,12 @@ fn properties(
 
 impl WrittenFile {
     /// The file itself, on this machine.
-    pub fn into_file(self) -> File {
+    pub(crate) fn into_file(self) -> File {
         self.file
     }
 
     /// Its entry in a manifest, under a name that follows from its content.
-    pub fn entry(&self, place: &Place, stem: &str) -> FileEntry {
+    pub(crate) fn entry(&self, place: &Place, stem: &str) -> FileEntry {
         let folder = place.table(self.table.area, self.table.name);
         let short = self.sha256.get(..12).unwrap_or_default();
         FileEntry {
@@ -156,7 +156,7 @@ impl WrittenFile {
     }
 
     /// Sends it to its place. Whatever lies there has the same bytes.
-    pub async fn upload(mut self, store: &Store, entry: &FileEntry) -> Result<(), StoreError> {
+    pub(crate) async fn upload(mut self, store: &Store, entry: &FileEntry) -> Result<(), StoreError> {
         let path = store.place(&entry.path);
         let failed = |error| StoreError::access("write", &entry.path, &error);
         self.file.rewind().map_err(scratch)?;

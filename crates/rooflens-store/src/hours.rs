@@ -32,7 +32,7 @@ pub(crate) struct KernelHours {
 
 impl KernelHours {
     /// For these runs.
-    pub fn new<'r>(rows: impl Iterator<Item = &'r Map<String, Json>>) -> Self {
+    pub(crate) fn new<'r>(rows: impl Iterator<Item = &'r Map<String, Json>>) -> Self {
         let mut settings = HashMap::new();
         for row in rows {
             let word = |name: &str| row.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -76,7 +76,7 @@ impl KernelHours {
         }
     }
 
-    pub fn batch(&self) -> Result<RecordBatch, StoreError> {
+    pub(crate) fn batch(&self) -> Result<RecordBatch, StoreError> {
         let keys = || self.sums.keys();
         let sums = || self.sums.values();
         let mut columns = Columns::new("kernel_hours");

@@ -50,7 +50,7 @@ impl LogEntry {
         name.strip_prefix("state-")?.parse().ok().map(LogEntry::State)
     }
 
-    pub fn file_name(&self) -> String {
+    pub(crate) fn file_name(&self) -> String {
         match self {
             LogEntry::Run(id) => format!("run-{id}.json"),
             LogEntry::State(number) => format!("state-{number:06}.json"),
@@ -61,12 +61,12 @@ impl LogEntry {
 /// A tenant and a day, and the folders that belong to them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
-    pub tenant: String,
-    pub day: String,
+    pub(crate) tenant: String,
+    pub(crate) day: String,
 }
 
 impl Place {
-    pub fn new(tenant: &str, day: &str) -> Result<Self, StoreError> {
+    pub(crate) fn new(tenant: &str, day: &str) -> Result<Self, StoreError> {
         if !is_tenant(tenant) {
             let why = format!("'{tenant}' cannot name a tenant: up to 64 of a-z, A-Z, 0-9, '.', '_' and '-'");
             return Err(StoreError::Value { why });
@@ -78,16 +78,16 @@ impl Place {
     }
 
     /// The log's folder, below the root of the store.
-    pub fn log(&self, root: &Path) -> Path {
+    pub(crate) fn log(&self, root: &Path) -> Path {
         log_folder(root, &self.tenant).join(format!("day={}", self.day))
     }
 
-    pub fn log_entry(&self, root: &Path, entry: &LogEntry) -> Path {
+    pub(crate) fn log_entry(&self, root: &Path, entry: &LogEntry) -> Path {
         self.log(root).join(entry.file_name())
     }
 
     /// The folder of a table's files, relative to the store.
-    pub fn table(&self, area: StoreArea, table: &str) -> String {
+    pub(crate) fn table(&self, area: StoreArea, table: &str) -> String {
         format!("tenant={}/{}/{table}/day={}", self.tenant, area.as_str(), self.day)
     }
 }

@@ -51,11 +51,9 @@ mod verify;
 
 pub use add::{AddOptions, AddedRun};
 pub use error::StoreError;
-pub use fetch::FetchedRun;
 pub use layout::{DEFAULT_TENANT, StoreArea, day_of, days_before, is_day, is_tenant, start_of};
 pub use location::Store;
 pub use manifest::{FileEntry, RunEntry, RunManifest, StateManifest, sealed};
-pub use rollup::bucket;
 pub use run_row::{SETTABLE, row as row_of_run};
 pub use snapshot::{Partition, PartitionFiles, Snapshot, StoreFile};
 pub use state::ChangedDay;

@@ -71,7 +71,7 @@ impl Store {
 
     /// Its address, as it was given.
     #[must_use]
-    pub fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
@@ -89,7 +89,7 @@ impl Store {
 
     /// The place of an object whose path is relative to the store, below [`Store::object_store`].
     #[must_use]
-    pub fn place(&self, relative: &str) -> Path {
+    pub(crate) fn place(&self, relative: &str) -> Path {
         relative.split('/').fold(self.root.clone(), Path::join)
     }
 
@@ -104,7 +104,7 @@ impl Store {
     }
 
     /// Whether there is a store.
-    pub async fn exists(&self) -> Result<bool, StoreError> {
+    pub(crate) async fn exists(&self) -> Result<bool, StoreError> {
         self.is_there(&self.place(MARK)).await
     }
 
@@ -165,7 +165,8 @@ impl Store {
         }
     }
 
-    pub(crate) async fn read(&self, path: &Path) -> Result<Bytes, StoreError> {
+    /// The content of an object.
+    pub async fn read(&self, path: &Path) -> Result<Bytes, StoreError> {
         let failed = |error| StoreError::access("read", path, &error);
         self.objects.get(path).await.map_err(failed)?.bytes().await.map_err(failed)
     }

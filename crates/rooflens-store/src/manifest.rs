@@ -15,15 +15,15 @@ pub(crate) const FORMAT: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
     /// Which table.
-    pub table: String,
+    pub(crate) table: String,
     /// Where, relative to the store.
-    pub path: String,
+    pub(crate) path: String,
     /// Its size.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Its rows.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// SHA-256 of its bytes, in hexadecimal digits.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// What is known of a run without opening its files.
@@ -32,7 +32,7 @@ pub struct RunEntry {
     /// Its id.
     pub run_id: String,
     /// SHA-256 over its rows: the same run has the same, whoever adds it.
-    pub content: String,
+    pub(crate) content: String,
     /// When it was added, since 1970.
     pub added_unix_ns: i64,
     /// Its row of the table `runs`, and its metrics under `metrics`.
@@ -43,50 +43,50 @@ pub struct RunEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunManifest {
     /// Version of the layout.
-    pub rooflens_store: u32,
+    pub(crate) rooflens_store: u32,
     /// Version of Rooflens that added it.
-    pub rooflens_version: String,
+    pub(crate) rooflens_version: String,
     /// The run.
-    pub run: RunEntry,
+    pub(crate) run: RunEntry,
     /// Its files.
-    pub files: Vec<FileEntry>,
+    pub(crate) files: Vec<FileEntry>,
 }
 
 /// A later state of a day of a tenant: it stands for every run that it covers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StateManifest {
     /// Version of the layout.
-    pub rooflens_store: u32,
+    pub(crate) rooflens_store: u32,
     /// Version of Rooflens that made it.
-    pub rooflens_version: String,
+    pub(crate) rooflens_version: String,
     /// Why there is one: `compact`, `remove`, `set` or `retain`.
-    pub reason: String,
+    pub(crate) reason: String,
     /// When it was made, since 1970.
-    pub made_unix_ns: i64,
+    pub(crate) made_unix_ns: i64,
     /// The runs that its files hold.
-    pub runs: Vec<RunEntry>,
+    pub(crate) runs: Vec<RunEntry>,
     /// Runs that its files held once and no longer do.
-    pub removed: Vec<String>,
+    pub(crate) removed: Vec<String>,
     /// Its files.
-    pub files: Vec<FileEntry>,
+    pub(crate) files: Vec<FileEntry>,
     /// Whether its files are few and sorted, rather than those of each run.
     #[serde(default)]
-    pub is_compacted: bool,
+    pub(crate) is_compacted: bool,
     /// Whether files of events were dropped when their time was over.
     #[serde(default)]
-    pub events_dropped: bool,
+    pub(crate) events_dropped: bool,
 }
 
 impl StateManifest {
     /// Whether it stands for a run: then the run's own manifest no longer counts.
     #[must_use]
-    pub fn covers(&self, run: &str) -> bool {
+    pub(crate) fn covers(&self, run: &str) -> bool {
         self.holds(run) || self.removed.iter().any(|id| id == run)
     }
 
     /// Whether its files hold the run.
     #[must_use]
-    pub fn holds(&self, run: &str) -> bool {
+    pub(crate) fn holds(&self, run: &str) -> bool {
         self.runs.iter().any(|entry| entry.run_id == run)
     }
 }

@@ -28,11 +28,11 @@ const HELD: usize = 1 << 21;
 
 /// A merge of files of one table.
 pub(crate) struct Merge<'a> {
-    pub table: &'static StoreTable,
+    pub(crate) table: &'static StoreTable,
     /// How many runs the result holds.
-    pub runs: usize,
+    pub(crate) runs: usize,
     /// Runs whose rows are left out.
-    pub without: &'a BTreeSet<String>,
+    pub(crate) without: &'a BTreeSet<String>,
 }
 
 /// An input: the batch that it is in, and the row.
@@ -47,7 +47,7 @@ struct Cursor {
 
 impl Merge<'_> {
     /// Merges files, showing each batch of the result.
-    pub fn run(
+    pub(crate) fn run(
         &self,
         mut inputs: Vec<File>,
         mut seen: impl FnMut(&RecordBatch),
@@ -278,10 +278,7 @@ pub(crate) fn write_sorted(
 }
 
 /// The rows of files, in memory.
-pub(crate) fn read_all(
-    table: &'static StoreTable,
-    inputs: Vec<File>,
-) -> Result<Vec<RecordBatch>, StoreError> {
+pub fn read_all(table: &'static StoreTable, inputs: Vec<File>) -> Result<Vec<RecordBatch>, StoreError> {
     let merge = Merge { table, runs: 1, without: &BTreeSet::new() };
     let mut batches = Vec::new();
     for input in inputs {

@@ -19,7 +19,7 @@ const THROTTLED: i64 = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 
 /// The lower edge of the bucket of a duration: 16 buckets in each power of two.
 #[must_use]
-pub fn bucket(duration_ns: i64) -> i64 {
+pub(crate) fn bucket(duration_ns: i64) -> i64 {
     let value = duration_ns.max(0);
     let bits = 63 - (value | 1).leading_zeros();
     let shift = bits.saturating_sub(4);
@@ -29,10 +29,10 @@ pub fn bucket(duration_ns: i64) -> i64 {
 /// A kernel in a kind of phase.
 #[derive(Default)]
 pub(crate) struct KernelSums {
-    pub count: i64,
-    pub total_ns: i64,
-    pub min_ns: i64,
-    pub max_ns: i64,
+    pub(crate) count: i64,
+    pub(crate) total_ns: i64,
+    pub(crate) min_ns: i64,
+    pub(crate) max_ns: i64,
     buckets: BTreeMap<i64, i64>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct KernelRollup {
 }
 
 impl KernelRollup {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         KernelRollup { sums: HashMap::new(), words: HashMap::new(), ..KernelRollup::default() }
     }
 
@@ -83,12 +83,12 @@ impl KernelRollup {
     }
 
     /// Devices that ran something; `None` without any.
-    pub fn devices(&self) -> Option<i32> {
+    pub(crate) fn devices(&self) -> Option<i32> {
         i32::try_from(self.devices.len()).ok().filter(|&devices| devices > 0)
     }
 
     /// The tables `kernel_rollup` and `kernel_histogram`, in their order.
-    pub fn batches(&self, run_id: &str) -> Result<[RecordBatch; 2], StoreError> {
+    pub(crate) fn batches(&self, run_id: &str) -> Result<[RecordBatch; 2], StoreError> {
         let mut keys: Vec<&KernelKey> = self.sums.keys().collect();
         keys.sort_unstable();
         let sums: Vec<(&KernelKey, &KernelSums)> =
@@ -122,27 +122,27 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Columns { table: table(name), arrays: Vec::new() }
     }
 
-    pub fn text<'a>(&mut self, values: impl Iterator<Item = Option<&'a str>>) {
+    pub(crate) fn text<'a>(&mut self, values: impl Iterator<Item = Option<&'a str>>) {
         self.arrays.push(Arc::new(values.collect::<StringArray>()));
     }
 
-    pub fn int(&mut self, values: impl Iterator<Item = Option<i32>>) {
+    pub(crate) fn int(&mut self, values: impl Iterator<Item = Option<i32>>) {
         self.arrays.push(Arc::new(values.collect::<Int32Array>()));
     }
 
-    pub fn big(&mut self, values: impl Iterator<Item = Option<i64>>) {
+    pub(crate) fn big(&mut self, values: impl Iterator<Item = Option<i64>>) {
         self.arrays.push(Arc::new(values.collect::<Int64Array>()));
     }
 
-    pub fn double(&mut self, values: impl Iterator<Item = Option<f64>>) {
+    pub(crate) fn double(&mut self, values: impl Iterator<Item = Option<f64>>) {
         self.arrays.push(Arc::new(values.collect::<Float64Array>()));
     }
 
-    pub fn batch(self) -> Result<RecordBatch, StoreError> {
+    pub(crate) fn batch(self) -> Result<RecordBatch, StoreError> {
         let failed = |error: ArrowError| StoreError::table("write", "a roll-up", error);
         let table =
             self.table.ok_or_else(|| StoreError::table("write", "a roll-up", "it is not declared"))?;
@@ -196,7 +196,7 @@ impl PhaseRollup {
         }
     }
 
-    pub fn batch(&self, run_id: &str) -> Result<RecordBatch, StoreError> {
+    pub(crate) fn batch(&self, run_id: &str) -> Result<RecordBatch, StoreError> {
         let mut columns = Columns::new("phase_rollup");
         columns.text(self.sums.iter().map(|_| Some(run_id)));
         columns.int(self.sums.keys().map(|(rank, _)| Some(*rank)));
@@ -270,7 +270,7 @@ impl DeviceRollup {
         }
     }
 
-    pub fn batch(&self, run_id: &str) -> Result<RecordBatch, StoreError> {
+    pub(crate) fn batch(&self, run_id: &str) -> Result<RecordBatch, StoreError> {
         let mean = |(sum, count): (i64, i64)| (count > 0).then(|| sum as f64 / count as f64);
         let sums = || self.sums.values();
         let mut columns = Columns::new("device_rollup");

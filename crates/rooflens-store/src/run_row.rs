@@ -70,7 +70,7 @@ pub fn row(
 }
 
 /// Sets columns of a row that may be set; an empty text is as if nothing were known.
-pub(crate) fn change(row: &mut Map<String, Json>, set: &BTreeMap<String, String>) -> Result<(), StoreError> {
+pub fn change(row: &mut Map<String, Json>, set: &BTreeMap<String, String>) -> Result<(), StoreError> {
     for (name, value) in set {
         if !SETTABLE.contains(&name.as_str()) {
             let why = format!("'{name}' cannot be set; these can: {}", SETTABLE.join(", "));

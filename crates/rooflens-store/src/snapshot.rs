@@ -42,8 +42,8 @@ pub struct Partition {
 /// The names in the log of a day.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DayLog {
-    pub runs: BTreeSet<String>,
-    pub states: BTreeSet<u64>,
+    pub(crate) runs: BTreeSet<String>,
+    pub(crate) states: BTreeSet<u64>,
 }
 
 /// The files that count on a day.
@@ -81,7 +81,7 @@ pub struct StoreFile {
     /// Its rows.
     pub rows: u64,
     /// SHA-256 of its bytes.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 impl Store {
@@ -183,7 +183,7 @@ impl DayLog {
 
 impl Partition {
     /// The files that count on this day. Manifests are read the first time, and kept.
-    pub async fn files(&self) -> Result<Arc<PartitionFiles>, StoreError> {
+    pub(crate) async fn files(&self) -> Result<Arc<PartitionFiles>, StoreError> {
         self.files.get_or_try_init(|| self.read()).await.cloned()
     }
 
@@ -325,7 +325,7 @@ impl Store {
 }
 
 /// What all manifests have.
-pub(crate) trait Manifest: serde::de::DeserializeOwned {
+pub trait Manifest: serde::de::DeserializeOwned {
     fn format(&self) -> u32;
     fn files(&self) -> &[FileEntry];
 }

@@ -11,7 +11,7 @@ use arrow_select::take::take_record_batch;
 use crate::tables::StoreTable;
 
 /// The columns that rows are ordered by, of one batch.
-pub(crate) struct Keys {
+pub struct Keys {
     columns: Vec<KeyColumn>,
 }
 
@@ -23,7 +23,7 @@ enum KeyColumn {
 
 impl Keys {
     /// Those of a table; columns that cannot order rows are passed over.
-    pub fn of(table: &StoreTable, batch: &RecordBatch) -> Keys {
+    pub(crate) fn of(table: &StoreTable, batch: &RecordBatch) -> Keys {
         let column = |name: &&str| {
             let array = batch.column_by_name(name)?;
             match array.data_type() {

@@ -68,12 +68,12 @@ impl ChangedDay {
 
 /// Why a state is made, and of what.
 pub(crate) struct Change<'a> {
-    pub reason: &'static str,
+    pub(crate) reason: &'static str,
     /// Runs that are left out.
-    pub without: &'a BTreeSet<String>,
+    pub(crate) without: &'a BTreeSet<String>,
     /// A run of which columns of `runs` become others.
-    pub set: Option<(&'a str, &'a BTreeMap<String, String>)>,
-    pub now_unix_ns: i64,
+    pub(crate) set: Option<(&'a str, &'a BTreeMap<String, String>)>,
+    pub(crate) now_unix_ns: i64,
 }
 
 impl Store {
@@ -234,7 +234,7 @@ impl Store {
     }
 
     /// Reads a file from beginning to end, and answers its SHA-256.
-    pub(crate) async fn digest(
+    pub async fn digest(
         &self,
         file: &StoreFile,
         mut take: impl FnMut(&[u8]) -> Result<(), StoreError>,

@@ -14,20 +14,20 @@ fn left_out(fact: &str, feature: &str) -> CliError {
 }
 
 #[cfg(not(feature = "png"))]
-pub mod png {
+pub(crate) mod png {
     use super::{CliError, left_out};
 
-    pub fn is_built_in() -> Result<(), CliError> {
+    pub(crate) fn is_built_in() -> Result<(), CliError> {
         Err(left_out("PNG output", "png"))
     }
 
-    pub fn picture(_: &str, _: u32) -> Result<Vec<u8>, CliError> {
+    pub(crate) fn picture(_: &str, _: u32) -> Result<Vec<u8>, CliError> {
         Err(left_out("PNG output", "png"))
     }
 }
 
 #[cfg(not(feature = "mcp"))]
-pub mod agents {
+pub(crate) mod agents {
     use std::path::PathBuf;
 
     use super::{CliError, left_out};
@@ -38,7 +38,7 @@ pub mod agents {
 }
 
 #[cfg(not(feature = "serve"))]
-pub mod pages {
+pub(crate) mod pages {
     use std::net::SocketAddr;
 
     use super::{CliError, left_out};
@@ -48,7 +48,7 @@ pub mod pages {
     pub enum MetricsServer {}
 
     impl MetricsServer {
-        pub fn address(&self) -> SocketAddr {
+        pub(crate) fn address(&self) -> SocketAddr {
             match *self {}
         }
     }
@@ -57,7 +57,7 @@ pub mod pages {
         Err(left_out("web server", "serve"))
     }
 
-    pub fn serve_metrics(_: SocketAddr, _: impl Fn() -> String) -> Result<MetricsServer, CliError> {
+    pub(crate) fn serve_metrics(_: SocketAddr, _: impl Fn() -> String) -> Result<MetricsServer, CliError> {
         Err(left_out("web server", "serve"))
     }
 }

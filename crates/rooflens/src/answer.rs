@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::output;
 
 /// Where an answer goes.
-pub struct AnswerPrinter {
+pub(crate) struct AnswerPrinter {
     /// A format for programs; without one people get a table.
     format: Option<AnswerFormat>,
     /// Rows of that table.
@@ -34,17 +34,17 @@ enum Begun {
 
 impl AnswerPrinter {
     /// For an answer that has not come yet.
-    pub fn new(format: Option<AnswerFormat>, limit: usize, to: Option<PathBuf>) -> Self {
+    pub(crate) fn new(format: Option<AnswerFormat>, limit: usize, to: Option<PathBuf>) -> Self {
         AnswerPrinter { format, limit, to, begun: None, rows: 0 }
     }
 
     /// How many rows have come.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
     /// Ends the answer.
-    pub fn end(self, cost: &QueryCost, console: &Console) -> Result<(), CliError> {
+    pub(crate) fn end(self, cost: &QueryCost, console: &Console) -> Result<(), CliError> {
         match self.begun {
             Some(Begun::Table(rows)) => {
                 let text = terminal(&rows.parts(), &console.screen(self.limit));
@@ -65,7 +65,7 @@ impl AnswerPrinter {
     }
 
     /// After an error: a file that is not whole is removed, and a reader that has seen enough is no error.
-    pub fn give_up(self, error: CliError) -> Result<Exit, CliError> {
+    pub(crate) fn give_up(self, error: CliError) -> Result<Exit, CliError> {
         if let (Some(path), Some(Begun::Written(_))) = (&self.to, &self.begun)
             && path.metadata().is_ok_and(|metadata| metadata.is_file())
         {

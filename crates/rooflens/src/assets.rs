@@ -6,6 +6,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use indicatif::DecimalBytes;
 use rooflens_collect::execute::transform;
+use rooflens_collect::project::ProjectError;
+use rooflens_collect::project::assets::readme::{
+    DatasetTree, TreeEntry, first_level, plan_readme, write_readme,
+};
+use rooflens_collect::project::assets::variants::{
+    METADATA, Subset, SubsetRequest, Transforming, VariantMetadata, VariantOrigin, VariantPlan,
+    VariantRequest, VariantVerification, plan_subset, plan_variant, verify_variants, write_subset,
+    write_variant,
+};
+use rooflens_collect::project::assets::{
+    Action, AssetOutcome, AssetState, AssetStatus, AssetStep, AssetVerification, Bootstrap, FileProblem,
+    Ignored, Project, Required, StepResult, Verdict, apply, failure, ignored, plan, status as look,
+    verify as check,
+};
 use rooflens_compose::EnvironmentLookup;
 use rooflens_compose::clock::LocalTime;
 use rooflens_core::document::SchemaTag;
@@ -17,18 +31,6 @@ use rooflens_core::exit::Exit;
 use rooflens_core::project::within;
 use rooflens_core::shell::word;
 use rooflens_core::text::{self, counted};
-use rooflens_project::ProjectError;
-use rooflens_project::assets::readme::{DatasetTree, TreeEntry, first_level, plan_readme, write_readme};
-use rooflens_project::assets::variants::{
-    METADATA, Subset, SubsetRequest, Transforming, VariantMetadata, VariantOrigin, VariantPlan,
-    VariantRequest, VariantVerification, plan_subset, plan_variant, verify_variants, write_subset,
-    write_variant,
-};
-use rooflens_project::assets::{
-    Action, AssetOutcome, AssetState, AssetStatus, AssetStep, AssetVerification, Bootstrap, FileProblem,
-    Ignored, Project, Required, StepResult, Verdict, apply, failure, ignored, plan, status as look,
-    verify as check,
-};
 
 use crate::console::Console;
 use crate::error::{CliError, exit_of};
@@ -46,7 +48,7 @@ const PARENT_LIST: &str = "ROOFLENS_PARENT_LIST";
 const OUTPUT: &str = "ROOFLENS_OUTPUT";
 
 /// A project, and the assets of it that a command is about.
-pub struct Assets {
+pub(crate) struct Assets {
     project: Project,
     bootstrap: Bootstrap,
     environment: EnvironmentLookup,
@@ -54,7 +56,7 @@ pub struct Assets {
 
 impl Assets {
     /// The assets of these names; all if none are given.
-    pub fn open(root: &Path, names: &[String]) -> Result<Self, CliError> {
+    pub(crate) fn open(root: &Path, names: &[String]) -> Result<Self, CliError> {
         let file = within(root, FILE);
         if !file.is_file() {
             return Err(CliError::NoBootstrap { root: root.to_owned(), path: file });
@@ -64,7 +66,7 @@ impl Assets {
     }
 
     /// The same. A name can also be a dataset's folder that bootstrap.yaml does not have.
-    pub fn open_with_datasets(root: &Path, names: &[String]) -> Result<Self, CliError> {
+    pub(crate) fn open_with_datasets(root: &Path, names: &[String]) -> Result<Self, CliError> {
         let mut assets = Self::open(root, &[])?;
         let is_asset = |name: &String| assets.bootstrap.assets.iter().any(|asset| asset.name == *name);
         let is_folder = |name: &String| within(root, "datasets").join(name).is_dir();
@@ -84,12 +86,12 @@ impl Assets {
 }
 
 /// The variables of this process.
-pub fn environment() -> EnvironmentLookup {
+pub(crate) fn environment() -> EnvironmentLookup {
     Arc::new(|name| std::env::var(name).ok())
 }
 
 /// Now, in UTC.
-pub fn now() -> LocalTime {
+pub(crate) fn now() -> LocalTime {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     LocalTime::from_unix(i64::try_from(seconds).unwrap_or(i64::MAX), 0, 0)
 }
@@ -111,17 +113,17 @@ fn say_if_ignored(project: &Project, folder: &Path, advice: &str, console: &Cons
 }
 
 /// What `rooflens assets link` was asked for.
-pub struct LinkRequest {
+pub(crate) struct LinkRequest {
     /// Change nothing.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Do it without asking.
-    pub yes: bool,
+    pub(crate) yes: bool,
     /// Whether a program reads the answer.
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Shows the plan, asks, does it, and shows the status.
-pub fn link(assets: &Assets, request: &LinkRequest, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn link(assets: &Assets, request: &LinkRequest, console: &Console) -> Result<Exit, CliError> {
     let steps = plan(&assets.project, &assets.bootstrap, &assets.environment);
     if request.dry_run {
         return show_plan(steps, request.json, console);
@@ -352,7 +354,7 @@ fn findings_text(findings: &[FileProblem]) -> String {
 }
 
 /// Draws a reproducible sample of a dataset's files, or shows which it would be.
-pub fn subset(
+pub(crate) fn subset(
     root: &Path,
     request: &SubsetRequest,
     dry_run: bool,
@@ -404,7 +406,7 @@ fn subset_text(subset: &Subset) -> String {
 }
 
 /// Makes a variant of transformed data with a command of the user's, or shows what would be started.
-pub fn variant(
+pub(crate) fn variant(
     root: &Path,
     request: &VariantRequest,
     dry_run: bool,
@@ -471,7 +473,7 @@ fn variant_text(request: &VariantRequest, plan: &VariantPlan, made: Option<&Vari
 }
 
 /// Lists the top level of a dataset's source data in its README, or only compares it.
-pub fn readme(
+pub(crate) fn readme(
     root: &Path,
     dataset: &str,
     check: bool,
@@ -529,7 +531,7 @@ fn readme_lines(tree: &DatasetTree) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use rooflens_project::assets::AssetSize;
+    use rooflens_collect::project::assets::AssetSize;
 
     use super::*;
 

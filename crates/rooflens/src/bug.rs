@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Replaces the standard message of a panic.
-pub fn install_hook() {
+pub(crate) fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
         // Damage of an input that is caught is told by a note.
         if !rooflens_ingest::is_guarded() && !TOLD.swap(true, Ordering::SeqCst) {

@@ -9,7 +9,7 @@ use crate::error::CliError;
 
 /// How much is said on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verbosity {
+pub(crate) enum Verbosity {
     /// Errors only.
     Quiet,
     /// Progress of slow work, and where files were written.
@@ -20,7 +20,7 @@ pub enum Verbosity {
 
 /// When to write colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Color {
+pub(crate) enum Color {
     /// On a terminal, unless `NO_COLOR` is set.
     Auto,
     /// Always.
@@ -31,11 +31,11 @@ pub enum Color {
 
 /// What every command needs to know of the user's wishes and terminal.
 #[derive(Debug, Clone, Copy)]
-pub struct Console {
+pub(crate) struct Console {
     /// How much to say.
-    pub verbosity: Verbosity,
+    pub(crate) verbosity: Verbosity,
     /// When to write colours.
-    pub color: Color,
+    pub(crate) color: Color,
 }
 
 /// Columns where nobody tells how many there are.
@@ -43,37 +43,37 @@ const WIDTH: usize = 100;
 
 impl Console {
     /// What the terminal behind standard output can show.
-    pub fn screen(&self, limit: usize) -> TerminalOptions {
+    pub(crate) fn screen(&self, limit: usize) -> TerminalOptions {
         let unicode = unicode(|name| std::env::var(name).ok());
         TerminalOptions { width: width(), color: self.colored(&std::io::stdout()), unicode, limit }
     }
 
     /// Whether people read standard output directly.
-    pub fn is_read_by_people(&self) -> bool {
+    pub(crate) fn is_read_by_people(&self) -> bool {
         std::io::stdout().is_terminal()
     }
 
     /// Says a line, unless asked to be quiet.
-    pub fn say(&self, line: &str) {
+    pub(crate) fn say(&self, line: &str) {
         if self.verbosity >= Verbosity::Normal {
             talk(line);
         }
     }
 
     /// Says what became of a gate, also to who asked for quiet.
-    pub fn judged(&self, line: &str) {
+    pub(crate) fn judged(&self, line: &str) {
         talk(line);
     }
 
     /// Says a line where much talk was asked for.
-    pub fn detail(&self, line: &str) {
+    pub(crate) fn detail(&self, line: &str) {
         if self.verbosity >= Verbosity::Verbose {
             talk(line);
         }
     }
 
     /// Says what is missing from the data: for output that does not show it itself.
-    pub fn warn_of_loss(&self, notes: &[Note]) {
+    pub(crate) fn warn_of_loss(&self, notes: &[Note]) {
         for note in notes.iter().filter(|note| note.severity == Severity::DataLoss) {
             let of = if note.source.is_empty() { String::new() } else { format!("{}: ", note.source) };
             self.warn(&format!("{of}{} ({})", note.message, note.code));
@@ -81,7 +81,7 @@ impl Console {
     }
 
     /// Tells of the failure that ends the command: the fact, and what helps.
-    pub fn error(&self, error: &CliError) {
+    pub(crate) fn error(&self, error: &CliError) {
         let hint = error.hint().map(|hint| hint.to_string());
         self.failure(&error.to_string(), hint.as_deref());
     }
@@ -95,17 +95,17 @@ impl Console {
     }
 
     /// Warns of something that may be as it should.
-    pub fn warn(&self, fact: &str) {
+    pub(crate) fn warn(&self, fact: &str) {
         self.say(&format!("{} {fact}", self.paint("warning:", "33")));
     }
 
     /// Whether somebody can be asked.
-    pub fn can_ask(&self) -> bool {
+    pub(crate) fn can_ask(&self) -> bool {
         std::io::stdin().is_terminal()
     }
 
     /// Shows what a question is about, and asks it. Only a clear yes is one.
-    pub fn agrees(&self, about: &str, question: &str) -> bool {
+    pub(crate) fn agrees(&self, about: &str, question: &str) -> bool {
         let mut answer = String::new();
         let mut stderr = std::io::stderr();
         let asked = write!(stderr, "{about}{question} [y/N] ").and_then(|()| stderr.flush());
@@ -142,7 +142,7 @@ fn talk(line: &str) {
 }
 
 /// Columns: of the terminal, else as the environment says.
-pub fn width() -> usize {
+pub(crate) fn width() -> usize {
     let told = || std::env::var("COLUMNS").ok()?.parse().ok();
     let terminal = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into());
     terminal.or_else(told).filter(|&columns| columns >= 20).unwrap_or(WIDTH)

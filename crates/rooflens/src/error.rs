@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
+use rooflens_collect::project::{FaultClass, ProjectError};
+use rooflens_collect::sample::Missing;
 use rooflens_core::error::{CompareError, CostError, Error, Hint};
 use rooflens_core::exit::Exit;
 use rooflens_core::shell::word;
 use rooflens_core::text::counted;
-use rooflens_project::{FaultClass, ProjectError};
-use rooflens_sample::Missing;
 
 /// A failure that ends the command.
 #[derive(Debug, thiserror::Error)]
-pub enum CliError {
+pub(crate) enum CliError {
     /// The library could not answer.
     #[error(transparent)]
     Core(#[from] Error),
@@ -133,7 +133,7 @@ pub enum CliError {
 
 impl CliError {
     /// The exit code.
-    pub fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> Exit {
         match self {
             CliError::Core(error) => error.kind().into(),
             CliError::Part { exit, .. } => *exit,
@@ -238,7 +238,7 @@ impl From<ProjectError> for CliError {
 }
 
 /// The exit code of a failure with a project.
-pub fn exit_of(class: FaultClass) -> Exit {
+pub(crate) fn exit_of(class: FaultClass) -> Exit {
     rooflens_core::error::kind_of_project(class).into()
 }
 

@@ -2,6 +2,12 @@
 
 use std::path::Path;
 
+use rooflens_collect::project::ProjectError;
+use rooflens_collect::project::externals::{
+    AddRequest, Added, Condition, Externals, HookAction, SourceKind, SourceStatus, StagedReason,
+    StatusReport, SyncOutcome, SyncReport, SyncRequest, Synced, UpdateRow, UpdateState,
+};
+use rooflens_collect::project::hub;
 use rooflens_core::document::SchemaTag;
 use rooflens_core::document::externals::{
     ExternalsAddDocument, ExternalsGuardDocument, ExternalsStagedDocument, ExternalsStatusDocument,
@@ -9,12 +15,6 @@ use rooflens_core::document::externals::{
 };
 use rooflens_core::exit::Exit;
 use rooflens_core::text;
-use rooflens_project::ProjectError;
-use rooflens_project::externals::{
-    AddRequest, Added, Condition, Externals, HookAction, SourceKind, SourceStatus, StagedReason,
-    StatusReport, SyncOutcome, SyncReport, SyncRequest, Synced, UpdateRow, UpdateState,
-};
-use rooflens_project::hub;
 
 use crate::assets::environment;
 use crate::console::Console;
@@ -24,13 +24,13 @@ use crate::{output, progress};
 const NO_SOURCES: &str = "third_party/externals.lock lists no reference sources\n";
 
 /// The reference sources of a project, with the hub caches of this machine.
-pub fn open(root: &Path) -> Result<Externals, CliError> {
+pub(crate) fn open(root: &Path) -> Result<Externals, CliError> {
     let project = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     Ok(Externals::open(root, hub::caches(&environment(), &project, None))?)
 }
 
 /// The address as the lock needs it: a folder of this machine by its absolute path.
-pub fn address(typed: String) -> String {
+pub(crate) fn address(typed: String) -> String {
     let folder = Path::new(&typed).is_dir().then(|| std::fs::canonicalize(&typed).ok()).flatten();
     folder.and_then(|folder| folder.into_os_string().into_string().ok()).unwrap_or(typed)
 }
@@ -113,7 +113,7 @@ fn remark(added: &Added, in_repository: bool, console: &Console) {
 }
 
 /// Makes the sources equal to the lock. A source that fails does not stop the others.
-pub fn sync(
+pub(crate) fn sync(
     externals: &Externals,
     request: &SyncRequest,
     json: bool,
@@ -165,19 +165,23 @@ fn outcome(outcome: SyncOutcome, dry_run: bool) -> &'static str {
 }
 
 /// What `rooflens externals update` was asked for.
-pub struct UpdateRequest {
+pub(crate) struct UpdateRequest {
     /// The sources; all if empty.
-    pub names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// Change nothing.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Do it without asking.
-    pub yes: bool,
+    pub(crate) yes: bool,
     /// Whether a program reads the answer.
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Shows what is newer, asks, and pins it. A source that fails does not stop the others.
-pub fn update(externals: &Externals, request: &UpdateRequest, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn update(
+    externals: &Externals,
+    request: &UpdateRequest,
+    console: &Console,
+) -> Result<Exit, CliError> {
     let look = || externals.newest(&request.names);
     let mut rows = progress::wait(console, "asking for newer commits", look)?;
     let count = |rows: &[UpdateRow], state| rows.iter().filter(|row| row.state == state).count();
@@ -287,7 +291,7 @@ fn advise(report: &StatusReport, console: &Console) {
 
 /// Lists what a commit would change of sources against the lock. The pre-commit hook runs this: the exit code is 0 only
 /// if the commit may go on.
-pub fn staged(externals: &Externals, json: bool, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn staged(externals: &Externals, json: bool, console: &Console) -> Result<Exit, CliError> {
     let edits = externals.staged_edits()?;
     let count = edits.len();
     if json {
@@ -318,7 +322,7 @@ pub fn staged(externals: &Externals, json: bool, console: &Console) -> Result<Ex
 }
 
 /// Installs the pre-commit hook, or brings it up to date.
-pub fn guard(externals: &Externals, json: bool, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn guard(externals: &Externals, json: bool, console: &Console) -> Result<Exit, CliError> {
     let report = externals.guard()?;
     if json {
         let document = ExternalsGuardDocument { schema: SchemaTag::new("externals-guard"), report };

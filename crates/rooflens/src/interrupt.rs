@@ -10,14 +10,14 @@ use crate::console::Console;
 /// What Ctrl-C means: the first press asks to stop. While processes of others run, the second asks to kill them and
 /// the program itself goes on to save what there is; where nobody runs, it ends the program.
 #[derive(Debug, Clone, Default)]
-pub struct Presses {
+pub(crate) struct Presses {
     count: Arc<AtomicUsize>,
     guarded: Arc<AtomicBool>,
 }
 
 impl Presses {
     /// Counts Ctrl-C and termination from now on. `then` says what stopping means.
-    pub fn watch(console: &Console, then: &'static str) -> Self {
+    pub(crate) fn watch(console: &Console, then: &'static str) -> Self {
         let presses = Self::default();
         let (own, console) = (presses.clone(), *console);
         let handler = move || {
@@ -39,7 +39,7 @@ impl Presses {
     }
 
     /// Says whether somebody runs who must be ended before the program may.
-    pub fn guard(&self, guarded: bool) {
+    pub(crate) fn guard(&self, guarded: bool) {
         self.guarded.store(guarded, Ordering::SeqCst);
     }
 }

@@ -21,6 +21,8 @@ mod console;
 mod error;
 mod externals;
 mod interrupt;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod monitor;
 mod output;
 mod plot;

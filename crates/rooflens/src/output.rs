@@ -14,12 +14,12 @@ use crate::console::Console;
 use crate::error::CliError;
 
 /// Writes text as it is.
-pub fn text(text: &str) -> Result<(), CliError> {
+pub(crate) fn text(text: &str) -> Result<(), CliError> {
     with(|out| out.write_all(text.as_bytes()))
 }
 
 /// Writes a JSON document: on one line for programs, indented for people.
-pub fn json(document: &impl Serialize, pretty: bool) -> Result<(), CliError> {
+pub(crate) fn json(document: &impl Serialize, pretty: bool) -> Result<(), CliError> {
     with(|out| {
         let written = if pretty {
             serde_json::to_writer_pretty(&mut *out, document)
@@ -32,21 +32,21 @@ pub fn json(document: &impl Serialize, pretty: bool) -> Result<(), CliError> {
 }
 
 /// An answer that can be shown in every format.
-pub struct Page<'a, D> {
+pub(crate) struct Page<'a, D> {
     /// The heading of a Markdown page.
-    pub title: &'a str,
+    pub(crate) title: &'a str,
     /// Rows of each table on the screen.
-    pub limit: usize,
+    pub(crate) limit: usize,
     /// For a screen.
-    pub screen: &'a dyn Fn() -> Vec<Part>,
+    pub(crate) screen: &'a dyn Fn() -> Vec<Part>,
     /// All of it.
-    pub whole: &'a dyn Fn() -> Vec<Part>,
+    pub(crate) whole: &'a dyn Fn() -> Vec<Part>,
     /// For programs.
-    pub document: D,
+    pub(crate) document: D,
 }
 
 /// Writes an answer in the format that was asked for.
-pub fn page(
+pub(crate) fn page(
     page: &Page<'_, impl Serialize>,
     format: OutputFormat,
     console: &Console,
@@ -60,7 +60,7 @@ pub fn page(
 }
 
 /// Writes a part of an output that goes on. False where nobody reads it any more.
-pub fn part(text: &str) -> Result<bool, CliError> {
+pub(crate) fn part(text: &str) -> Result<bool, CliError> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
@@ -69,7 +69,7 @@ pub fn part(text: &str) -> Result<bool, CliError> {
 }
 
 /// Gives the buffered standard output to `write`.
-pub fn with(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), CliError> {
+pub(crate) fn with(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), CliError> {
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {

@@ -15,19 +15,19 @@ const TICKS: f64 = 100.0;
 
 /// What a program took.
 #[derive(Debug, Clone, Default)]
-pub struct Taken {
+pub(crate) struct Taken {
     /// From start to end.
-    pub wall_s: f64,
+    pub(crate) wall_s: f64,
     /// Processor time, all threads, in user and system.
-    pub cpu_s: f64,
+    pub(crate) cpu_s: f64,
     /// Most memory of its own at once: pages that belong to no file.
-    pub private_bytes: u64,
+    pub(crate) private_bytes: u64,
     /// Its standard output, where asked for.
-    pub stdout: String,
+    pub(crate) stdout: String,
 }
 
 /// Runs a command; `keep` says whether its standard output is kept or thrown away.
-pub fn run(command: &mut Command, keep: bool) -> Result<Taken> {
+pub(crate) fn run(command: &mut Command, keep: bool) -> Result<Taken> {
     let before = children_cpu_s()?;
     let start = Instant::now();
     command.stdin(Stdio::null()).stderr(Stdio::piped()).stdout(if keep {

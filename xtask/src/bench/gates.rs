@@ -14,7 +14,7 @@ const MAX_AT_TEN_TIMES: f64 = 11.0;
 const MAX_BYTES_PER_EVENT: f64 = 8.0;
 
 /// The gates that do not hold, in words.
-pub fn broken(all: &[Measured]) -> Vec<String> {
+pub(crate) fn broken(all: &[Measured]) -> Vec<String> {
     let mut broken = Vec::new();
     let mut at_most = |name: &str, what: &str, value: f64, limit: f64| {
         if value > limit {
@@ -37,7 +37,7 @@ pub fn broken(all: &[Measured]) -> Vec<String> {
 }
 
 /// Pairs of traces of which one is about ten times the other and made from the same.
-pub fn ten_times(all: &[Measured]) -> impl Iterator<Item = (&Measured, &Measured)> {
+pub(crate) fn ten_times(all: &[Measured]) -> impl Iterator<Item = (&Measured, &Measured)> {
     let kind = |one: &Measured| one.name.split('_').next().map(str::to_owned);
     all.iter().flat_map(move |small| {
         let large = all.iter().filter(move |large| {
@@ -49,19 +49,19 @@ pub fn ten_times(all: &[Measured]) -> impl Iterator<Item = (&Measured, &Measured
 
 impl Measured {
     /// Against parsing alone, the stricter bar: our time has the reading in it, the bar's has not.
-    pub fn over_bare(&self) -> f64 {
+    pub(crate) fn over_bare(&self) -> f64 {
         self.rooflens.wall_s / self.pass.parse_s
     }
-    pub fn over_bare_with_reading(&self) -> f64 {
+    pub(crate) fn over_bare_with_reading(&self) -> f64 {
         self.rooflens.wall_s / self.bare.wall_s
     }
-    pub fn hta_over(&self) -> Option<f64> {
+    pub(crate) fn hta_over(&self) -> Option<f64> {
         self.hta.as_ref().map(|hta| hta.wall_s / self.rooflens.wall_s)
     }
-    pub fn memory_over_file(&self) -> f64 {
+    pub(crate) fn memory_over_file(&self) -> f64 {
         self.rooflens.private_bytes as f64 / self.bytes as f64
     }
-    pub fn bytes_per_event(&self) -> f64 {
+    pub(crate) fn bytes_per_event(&self) -> f64 {
         self.tables.0 as f64 / self.pass.events as f64
     }
 }

@@ -12,7 +12,7 @@ use crate::workspace;
 const REAL: &str = "kineto/tracelens/b200/eager_trace.json.gz";
 
 /// The trace of that size, made if it does not exist.
-pub fn make(arguments: &Arguments, megabytes: u64) -> Result<PathBuf> {
+pub(crate) fn make(arguments: &Arguments, megabytes: u64) -> Result<PathBuf> {
     let folder = cache()?.join("bench");
     let file = folder.join(format!("b200_{megabytes}.json"));
     if file.is_file() {

@@ -2,7 +2,7 @@
 //!
 //! Timing on a shared machine is noisy, so only ratios of times taken in the same run are judged.
 
-pub mod bare;
+pub(crate) mod bare;
 mod child;
 mod gates;
 mod inputs;
@@ -18,7 +18,7 @@ use child::Taken;
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Traces to measure; without any, one of each --size is made from a real trace.
     files: Vec<PathBuf>,
     /// Size of a trace to make, in MB (10^6 bytes); may be given more than once [default: 100 1000].
@@ -46,7 +46,7 @@ pub struct Arguments {
 
 /// What was measured of one trace.
 #[derive(Debug)]
-pub struct Measured {
+pub(crate) struct Measured {
     name: String,
     bytes: u64,
     rooflens: Taken,
@@ -60,7 +60,7 @@ pub struct Measured {
 }
 
 /// Measures, prints a table and judges.
-pub fn run(arguments: Arguments) -> Result<()> {
+pub(crate) fn run(arguments: Arguments) -> Result<()> {
     if cfg!(debug_assertions) {
         // A bar that was not optimised would flatter: the same again, built as it is shipped.
         let mut release = workspace::cargo(&["run", "--quiet", "--release", "--package", "xtask"]);

@@ -6,7 +6,7 @@ use super::gates::ten_times;
 use super::{Measured, Taken};
 
 /// Two tables: what each program took, and the ratios.
-pub fn markdown(all: &[Measured]) -> String {
+pub(crate) fn markdown(all: &[Measured]) -> String {
     let mut out =
         "| trace | program | wall s | CPU s | private memory MB |\n| --- | --- | ---: | ---: | ---: |\n"
             .to_owned();

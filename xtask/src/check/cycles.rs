@@ -16,7 +16,7 @@ const MAX_FILES: usize = 102;
 /// The names of a path, from the root of its crate.
 type ModulePath = Vec<String>;
 
-pub fn broken() -> Result<Vec<String>> {
+pub(crate) fn broken() -> Result<Vec<String>> {
     let mut crates: BTreeMap<String, Crate> = BTreeMap::new();
     for file in workspace::files()? {
         let name = file.to_string_lossy();

@@ -8,7 +8,7 @@ use crate::workspace;
 
 const REASONS: &str = "docs/decisions/dependencies.md";
 
-pub fn broken() -> Result<Vec<String>> {
+pub(crate) fn broken() -> Result<Vec<String>> {
     let metadata = workspace::metadata()?;
     let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
     let used: BTreeSet<&str> = packages

@@ -18,32 +18,18 @@ const LAYERS: &[(&str, Uses)] = &[
     ("rooflens-compose", These(&[])),
     ("rooflens-cost", These(&[])),
     ("rooflens-collect", These(&["rooflens-schema", "rooflens-compose"])),
-    ("rooflens-project", These(&["rooflens-compose"])),
     ("rooflens-ingest", These(&["rooflens-schema"])),
     ("rooflens-analyze", These(&["rooflens-schema"])),
-    ("rooflens-compare", These(&["rooflens-schema", "rooflens-analyze"])),
-    ("rooflens-kernels", These(&["rooflens-schema", "rooflens-analyze"])),
-    ("rooflens-sample", These(&["rooflens-schema"])),
     ("rooflens-load", These(&["rooflens-schema"])),
     ("rooflens-store", These(&["rooflens-schema"])),
     ("rooflens-queries", These(&[])),
-    (
-        "rooflens-report",
-        These(&[
-            "rooflens-schema",
-            "rooflens-analyze",
-            "rooflens-compare",
-            "rooflens-kernels",
-            "rooflens-cost",
-        ]),
-    ),
+    ("rooflens-report", These(&["rooflens-schema", "rooflens-analyze", "rooflens-cost"])),
     ("rooflens-core", AllAbove),
-    ("rooflens-mcp", These(&["rooflens-schema", "rooflens-report", "rooflens-core"])),
     (
         "rooflens-serve",
         These(&[
             "rooflens-schema",
-            "rooflens-compare",
+            "rooflens-analyze",
             "rooflens-queries",
             "rooflens-report",
             "rooflens-core",
@@ -77,7 +63,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
     })
 }
 
-pub fn broken() -> Result<Vec<String>> {
+pub(crate) fn broken() -> Result<Vec<String>> {
     let metadata = workspace::metadata()?;
     let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
     let mut broken = Vec::new();

@@ -14,7 +14,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("oracles/check_private.py", "such folders are what it looks for"),
 ];
 
-pub fn broken() -> Result<Vec<String>> {
+pub(crate) fn broken() -> Result<Vec<String>> {
     let mut broken = Vec::new();
     for file in workspace::files()? {
         // What is not text (a compressed sample, a picture) is not searched.

@@ -21,7 +21,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// Checks every rule and names every break.
-pub fn run() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let mut count = 0;
     for (rule, broken) in RULES {
         let broken = broken()?;

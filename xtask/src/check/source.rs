@@ -2,7 +2,7 @@
 
 /// The literals of `source` outside of its unit tests, each with the line it begins in. Escapes and line continuations
 /// are resolved as far as words need it.
-pub fn literals(source: &str) -> impl Iterator<Item = (usize, String)> {
+pub(crate) fn literals(source: &str) -> impl Iterator<Item = (usize, String)> {
     Parts::new(source).filter_map(|part| match part {
         Part::Literal(line, text) => Some((line, text)),
         Part::Code(_) => None,
@@ -10,7 +10,7 @@ pub fn literals(source: &str) -> impl Iterator<Item = (usize, String)> {
 }
 
 /// The code of `source` outside of its unit tests, without comments and literals.
-pub fn code(source: &str) -> String {
+pub(crate) fn code(source: &str) -> String {
     let code = |part| match part {
         Part::Code(text) => text,
         Part::Literal(..) => " ",

@@ -84,7 +84,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("docs/parity.md", "quotes the features of another project in its own words"),
 ];
 
-pub fn broken() -> Result<Vec<String>> {
+pub(crate) fn broken() -> Result<Vec<String>> {
     let mut broken = Vec::new();
     for file in workspace::files()? {
         let Some(kind) = kind(&file) else { continue };

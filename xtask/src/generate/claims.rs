@@ -64,7 +64,7 @@ const ROWS: &[(&str, &str)] = &[
 ];
 
 /// docs/accuracy.md with its table as it should be.
-pub fn page() -> Result<String> {
+pub(crate) fn page() -> Result<String> {
     let text = workspace::read("docs/accuracy.md")?;
     let (before, rest) = text.split_once(BEGIN).context("docs/accuracy.md has no table of claims")?;
     let (_, after) = rest.split_once(END).context("the table of claims in docs/accuracy.md has no end")?;
@@ -83,7 +83,7 @@ fn tests() -> Result<BTreeMap<&'static str, Vec<(String, String)>>> {
 }
 
 /// Tests whose names are a prefix, a number and what they hold, by the number.
-pub fn tests_named(prefix: &str) -> Result<BTreeMap<u32, Vec<(String, String)>>> {
+pub(crate) fn tests_named(prefix: &str) -> Result<BTreeMap<u32, Vec<(String, String)>>> {
     let mut found: BTreeMap<u32, Vec<(String, String)>> = BTreeMap::new();
     for (name, file) in all_tests()? {
         let number = name.strip_prefix(prefix).and_then(|rest| rest.split('_').next()?.parse().ok());

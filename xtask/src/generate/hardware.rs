@@ -18,7 +18,7 @@ const CONFIDENCE: &[(Confidence, &str)] = &[
     (Confidence::Measured, "the machine itself"),
 ];
 
-pub fn page() -> Result<String> {
+pub(crate) fn page() -> Result<String> {
     let devices = Catalog::embedded().devices();
     let mut page = format!(
         "# Hardware\n\nThe {} devices of `catalog/hardware/`, where every figure has its source. Peaks are \

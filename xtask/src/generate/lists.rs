@@ -10,7 +10,7 @@ use rooflens_cost::{blueprint, classes, families, metrics};
 use super::markdown::{MAIN, cell};
 
 /// The analyses, as `rooflens explain` prints them.
-pub fn analyses() -> Result<String> {
+pub(crate) fn analyses() -> Result<String> {
     let mut page = "# Analyses\n\nEach answers one question; its answer is a key of `rooflens analyze --format json`, \
                     in this order, and a file of `DIR/findings/`. `rooflens explain <name>` prints the same text.\n\n\
                     | analysis | question | needs |\n| --- | --- | --- |\n"
@@ -28,7 +28,7 @@ pub fn analyses() -> Result<String> {
 }
 
 /// The classes of kernels in the catalog.
-pub fn kernel_classes() -> Result<String> {
+pub(crate) fn kernel_classes() -> Result<String> {
     let mut page = "# Kernel classes\n\nWhat a device activity does, as its name shows. The rules are the files of \
                     `catalog/kernels/`; the first that matches wins. A fused kernel has the class of its most costly \
                     part.\n\n| class | meaning |\n| --- | --- |\n"
@@ -102,7 +102,7 @@ pub fn cost() -> Result<String> {
 }
 
 /// The model families that the cost model knows.
-pub fn families() -> Result<String> {
+pub(crate) fn families() -> Result<String> {
     let mut page = format!(
         "# Model families\n\nThe {} families whose `config.json` the cost model reads. A family is chosen by \
          `model_type`, else by that of the language model inside, else by `architectures`. A config that no family \

@@ -19,7 +19,7 @@ const COMMAND: &str = "cargo xtask generate";
 
 /// What to do.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Write nothing; fail where a page is not what it would be.
     #[arg(long)]
     check: bool,
@@ -49,7 +49,7 @@ const PAGES: &[Page] = &[
 ];
 
 /// Writes every page, or, with `check`, fails where one is not as it would be written.
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let program = match &arguments.rooflens {
         Some(program) => program.clone(),
         None => workspace::program("dev")?,

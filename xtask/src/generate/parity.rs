@@ -25,7 +25,7 @@ struct Row<'a> {
 }
 
 /// The page.
-pub fn page() -> Result<String> {
+pub(crate) fn page() -> Result<String> {
     let rows = rows()?;
     let tests = tests_named("parity_")?;
     let mut page = format!(

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::workspace;
 
 /// The command line, from its own help.
-pub fn command_line(program: &Path) -> Result<String> {
+pub(crate) fn command_line(program: &Path) -> Result<String> {
     let whole = help(program, &[])?;
     let mut page = format!("# Command line\n\n```text\n{whole}```\n");
     let commands = commands(&whole);
@@ -80,7 +80,7 @@ const SCREENS: &[Screen] = &[
 ];
 
 /// README.md with the output of the program in the block after each mark.
-pub fn readme(program: &Path) -> Result<String> {
+pub(crate) fn readme(program: &Path) -> Result<String> {
     let mut text = workspace::read("README.md")?;
     for Screen { mark, command, until } in SCREENS {
         let screen = workspace::output(Command::new(program).args(*command).current_dir(workspace::root()))?;

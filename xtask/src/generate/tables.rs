@@ -64,7 +64,7 @@ fn is_word(column: &rooflens_schema::table::ColumnSchema) -> bool {
 }
 
 /// The tables of a store and the named queries.
-pub fn store() -> Result<String> {
+pub(crate) fn store() -> Result<String> {
     let mut page = "# Store\n\n\
         `rooflens store add RUN --store STORE` writes these tables as Parquet files; `rooflens query` reads them. Every \
         table also has `day` (text, the UTC day on which the run began) and `tenant` (text), which are in the paths of \

@@ -97,7 +97,7 @@ events as Parquet tables for any query engine.
 ";
 
 /// The page; none where the corpus is not there.
-pub fn page(program: &Path) -> Result<Option<String>> {
+pub(crate) fn page(program: &Path) -> Result<Option<String>> {
     let Some(corpus) = corpus() else { return Ok(None) };
     let mut summary = String::from("| trace | verdict | first advice |\n| --- | --- | --- |\n");
     let mut sections = String::new();

@@ -29,7 +29,7 @@ const TIMED_KERNEL: &str = kernels::DECODE_ATTENTION;
 
 /// What to make.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The store: a folder, or an address as `s3://bucket/prefix`.
     #[arg(long, value_name = "DIR")]
     store: String,
@@ -54,7 +54,7 @@ pub struct Arguments {
 }
 
 /// Makes a fleet.
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let next = AtomicU64::new(0);
     let done = Mutex::new(BTreeMap::new());
     std::thread::scope(|scope| {

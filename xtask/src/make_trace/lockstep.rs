@@ -21,7 +21,7 @@ const DEVICES: &[&str] = &["H100 SXM", "H200 SXM", "B200", "A100 SXM 80GB", "L40
 
 /// What was planted.
 #[derive(Debug, Serialize)]
-pub struct Truth {
+pub(crate) struct Truth {
     seed: u64,
     hardware: String,
     tp: u64,
@@ -139,7 +139,7 @@ struct Rank {
 }
 
 /// The job of a seed and the trace of each rank.
-pub fn plant(seed: u64, ranks: Option<u64>) -> Result<(Truth, Vec<Value>)> {
+pub(crate) fn plant(seed: u64, ranks: Option<u64>) -> Result<(Truth, Vec<Value>)> {
     let job = Job::new(seed, ranks)?;
     let mut ranks: Vec<Rank> = (0..job.ranks).map(|number| Rank::new(seed, number)).collect();
     for step in 0..job.steps {

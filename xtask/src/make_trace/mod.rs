@@ -26,7 +26,7 @@ use truth::{Truth, Work};
 
 /// What to make.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The same seed makes the same files.
     #[arg(long, value_name = "N")]
     seed: u64,
@@ -42,7 +42,7 @@ pub struct Arguments {
 }
 
 /// Makes a trace.
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     SyntheticJob::new(arguments.seed, arguments.ranks, arguments.lockstep)?.write(&arguments.output)
 }
 

@@ -3,25 +3,25 @@
 /// Kernels of one kind of work.
 pub struct Names {
     /// Dense products.
-    pub gemm: &'static str,
+    pub(crate) gemm: &'static str,
     /// Experts and their routing.
-    pub moe: &'static str,
+    pub(crate) moe: &'static str,
     /// Attention.
-    pub attention: &'static str,
+    pub(crate) attention: &'static str,
     /// Rotary embedding.
-    pub rope: &'static str,
+    pub(crate) rope: &'static str,
     /// Writes to the cache.
-    pub cache: &'static str,
+    pub(crate) cache: &'static str,
     /// Norms.
-    pub norm: &'static str,
+    pub(crate) norm: &'static str,
     /// The embedding.
-    pub lookup: &'static str,
+    pub(crate) lookup: &'static str,
     /// The choice of tokens.
-    pub sampling: &'static str,
+    pub(crate) sampling: &'static str,
     /// Work that the model does not need as kernels of its own.
-    pub unneeded: &'static [&'static str],
+    pub(crate) unneeded: &'static [&'static str],
     /// Exchange between devices.
-    pub communication: &'static str,
+    pub(crate) communication: &'static str,
 }
 
 const UNNEEDED: &[&str] = &[

@@ -42,13 +42,13 @@ struct Reached {
 }
 
 /// A rank that is being made.
-pub struct Rank<'a> {
+pub(crate) struct Rank<'a> {
     scenario: &'a Scenario,
     truth: &'a mut Truth,
     random: Random,
     device: u64,
     /// The events of its trace.
-    pub events: Vec<Value>,
+    pub(crate) events: Vec<Value>,
     host: i64,
     before: Before,
     reached: Option<Reached>,
@@ -61,7 +61,7 @@ pub struct Rank<'a> {
 
 impl<'a> Rank<'a> {
     /// A rank before its first step.
-    pub fn new(scenario: &'a Scenario, truth: &'a mut Truth, seed: u64, device: u64) -> Self {
+    pub(crate) fn new(scenario: &'a Scenario, truth: &'a mut Truth, seed: u64, device: u64) -> Self {
         let mut random = Random::new(seed, device + 1);
         let host = random.between(10_000, 900_000);
         Rank {
@@ -80,7 +80,7 @@ impl<'a> Rank<'a> {
     }
 
     /// Runs every step.
-    pub fn run(&mut self, names: &Names) -> Result<()> {
+    pub(crate) fn run(&mut self, names: &Names) -> Result<()> {
         let begin = self.host;
         for (number, step) in self.scenario.steps.iter().enumerate() {
             self.step(number, step, names)?;
@@ -354,7 +354,7 @@ impl<'a> Rank<'a> {
 
 /// A call that launches.
 #[derive(Debug, Clone, Copy)]
-pub struct Call {
+pub(crate) struct Call {
     end: i64,
     correlation: i64,
     before: Before,

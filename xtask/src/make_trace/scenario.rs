@@ -12,7 +12,7 @@ use crate::random::Random;
 
 /// How an engine annotates its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub(crate) enum Style {
     /// `execute_32_context_0(…)_generation_32(sq32sk55086…)`: tells everything.
     Vllm,
     /// `step[DECODE bs=32]`: does not tell the cache.
@@ -23,7 +23,7 @@ pub enum Style {
 
 /// Annotations beside those that name the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Nesting {
+pub(crate) enum Nesting {
     /// None.
     Plain,
     /// Another name of the step inside its annotation.
@@ -49,7 +49,7 @@ pub enum Artefact {
 
 /// One forward pass.
 #[derive(Debug, Clone)]
-pub struct Step {
+pub(crate) struct Step {
     /// What it does.
     pub phase: RunPhase,
     /// What its annotation says.
@@ -68,56 +68,56 @@ pub struct Step {
 
 /// How often what goes wrong.
 #[derive(Debug)]
-pub struct Habits {
+pub(crate) struct Habits {
     /// Longest time of the host between two calls.
-    pub pace_ns: i64,
+    pub(crate) pace_ns: i64,
     /// Chance that the host does something else before a launch.
-    pub busy: f64,
+    pub(crate) busy: f64,
     /// Chance that it waits for the device before a launch.
-    pub sync: f64,
+    pub(crate) sync: f64,
     /// Chance that the device needs time between two queued kernels.
-    pub dispatch: f64,
+    pub(crate) dispatch: f64,
     /// Chance that a queued kernel waits for something.
-    pub dependency: f64,
+    pub(crate) dependency: f64,
     /// Chance of work that is not needed, after a kernel.
-    pub unneeded: f64,
+    pub(crate) unneeded: f64,
     /// Chance that communication, copies and unneeded work overlap with kernels.
-    pub overlap: f64,
+    pub(crate) overlap: f64,
 }
 
 /// Everything that the ranks have in common.
-pub struct Scenario {
+pub(crate) struct Scenario {
     /// `config.json`.
-    pub config: Value,
+    pub(crate) config: Value,
     /// Layers of the model.
-    pub layers: u64,
+    pub(crate) layers: u64,
     /// Whether its layers have experts.
-    pub has_experts: bool,
+    pub(crate) has_experts: bool,
     /// The device.
-    pub device: &'static Device,
+    pub(crate) device: &'static Device,
     /// Ranks, which share each layer.
-    pub ranks: u64,
+    pub(crate) ranks: u64,
     /// How steps are annotated.
-    pub style: Style,
+    pub(crate) style: Style,
     /// What is annotated besides.
-    pub nesting: Nesting,
+    pub(crate) nesting: Nesting,
     /// Tokens in the cache of each sequence, where annotations do not tell.
-    pub context: Option<u64>,
+    pub(crate) context: Option<u64>,
     /// Sequences, where annotations do not tell.
-    pub batch: Option<u64>,
+    pub(crate) batch: Option<u64>,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// Kernel time above the floor, by kind of work.
-    pub inefficiency: [(Work, f64); 4],
+    pub(crate) inefficiency: [(Work, f64); 4],
     /// How much goes wrong.
-    pub habits: Habits,
+    pub(crate) habits: Habits,
 }
 
 const DEVICES: &[&str] = &["H100 SXM", "H200 SXM", "B200", "A100 SXM 80GB", "L40S", "MI300X"];
 
 impl Scenario {
     /// The scenario of a seed.
-    pub fn new(seed: u64, ranks: Option<u64>) -> Result<Self> {
+    pub(crate) fn new(seed: u64, ranks: Option<u64>) -> Result<Self> {
         let random = &mut Random::new(seed, 0);
         let ranks = ranks.unwrap_or_else(|| *random.pick(&[1, 1, 2, 4]));
         let has_experts = random.happens(0.3);

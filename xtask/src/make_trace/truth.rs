@@ -6,84 +6,84 @@ use serde::Serialize;
 
 /// Everything that was planted.
 #[derive(Debug, Default, Serialize)]
-pub struct Truth {
+pub(crate) struct Truth {
     /// What the trace was made from.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Family of the model.
-    pub model_type: String,
+    pub(crate) model_type: String,
     /// Device, as the catalog names it.
-    pub hardware: String,
+    pub(crate) hardware: String,
     /// Devices that share each layer.
-    pub tp: u64,
+    pub(crate) tp: u64,
     /// What `--context` must say, if the annotations do not have it.
-    pub context: Option<u64>,
+    pub(crate) context: Option<u64>,
     /// What `--batch` must say, if the annotations do not have it.
-    pub batch: Option<u64>,
+    pub(crate) batch: Option<u64>,
     /// How the engine writes its annotations.
-    pub annotations: &'static str,
+    pub(crate) annotations: &'static str,
     /// What is annotated besides the steps.
-    pub nesting: String,
+    pub(crate) nesting: String,
     /// Steps that replay a graph.
-    pub graph_replays: usize,
+    pub(crate) graph_replays: usize,
     /// Time of kernels over their floor, less one, by kind of work.
-    pub inefficiency: BTreeMap<&'static str, f64>,
+    pub(crate) inefficiency: BTreeMap<&'static str, f64>,
     /// The spans of all devices.
-    pub wall_ns: i64,
+    pub(crate) wall_ns: i64,
     /// By what the steps do.
-    pub phases: BTreeMap<&'static str, PhaseTruth>,
+    pub(crate) phases: BTreeMap<&'static str, PhaseTruth>,
 }
 
 /// What was planted in the steps of a phase.
 #[derive(Debug, Default, Serialize)]
-pub struct PhaseTruth {
+pub(crate) struct PhaseTruth {
     /// Its steps, those of all ranks.
-    pub steps: usize,
+    pub(crate) steps: usize,
     /// Those of them that the recording spoilt, by how the analysis calls it.
-    pub flawed: BTreeMap<&'static str, usize>,
+    pub(crate) flawed: BTreeMap<&'static str, usize>,
     /// Whether the annotations and options tell the shapes: else there is no floor.
-    pub has_floor: bool,
+    pub(crate) has_floor: bool,
     /// By line of the ledger.
-    pub lines: BTreeMap<&'static str, f64>,
+    pub(crate) lines: BTreeMap<&'static str, f64>,
     /// Kernels that the model needs, by kind of work.
-    pub work: BTreeMap<&'static str, WorkTruth>,
+    pub(crate) work: BTreeMap<&'static str, WorkTruth>,
     /// By layer; null where steps replay graphs, which tell no layers.
-    pub layers: Option<BTreeMap<u64, LayerTruth>>,
+    pub(crate) layers: Option<BTreeMap<u64, LayerTruth>>,
 }
 
 /// Kernels of one kind of work.
 #[derive(Debug, Default, Serialize)]
-pub struct WorkTruth {
+pub(crate) struct WorkTruth {
     /// Their time.
-    pub ns: i64,
+    pub(crate) ns: i64,
     /// The least time for it; null without shapes.
-    pub floor_ns: Option<f64>,
+    pub(crate) floor_ns: Option<f64>,
 }
 
 /// The time of a layer.
 #[derive(Debug, Default, Serialize)]
-pub struct LayerTruth {
+pub(crate) struct LayerTruth {
     /// Kernels that the model needs.
-    pub kernels_ns: i64,
+    pub(crate) kernels_ns: i64,
     /// Kernels that it does not need.
-    pub unneeded_ns: i64,
+    pub(crate) unneeded_ns: i64,
     /// Exposed communication and copies.
-    pub moved_ns: i64,
+    pub(crate) moved_ns: i64,
     /// Gaps before them.
-    pub idle_ns: i64,
+    pub(crate) idle_ns: i64,
 }
 
 /// Where planted time belongs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Place {
+pub(crate) struct Place {
     /// The phase.
-    pub phase: &'static str,
+    pub(crate) phase: &'static str,
     /// The layer.
-    pub layer: Option<u64>,
+    pub(crate) layer: Option<u64>,
 }
 
 /// A kind of work of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Work {
+pub(crate) enum Work {
     /// Products with weights.
     Products,
     /// Attention, with what belongs to it.
@@ -98,7 +98,7 @@ pub enum Work {
 
 impl Work {
     /// Name in `truth.json`.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Work::Products => "products",
             Work::Attention => "attention",
@@ -111,7 +111,7 @@ impl Work {
 
 /// What a stretch of planted time is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Planted {
+pub(crate) enum Planted {
     /// A kernel that the model needs.
     Needed(Work),
     /// A kernel that it does not need.
@@ -152,7 +152,7 @@ impl Truth {
     }
 
     /// Writes down that kernels of a phase could not have been faster than this.
-    pub fn add_floor(&mut self, phase: &'static str, work: Work, ns: f64) {
+    pub(crate) fn add_floor(&mut self, phase: &'static str, work: Work, ns: f64) {
         let phase = self.phases.entry(phase).or_default();
         *phase.work.entry(work.as_str()).or_default().floor_ns.get_or_insert(0.0) += ns;
         *phase.lines.entry("floor").or_default() += ns;
@@ -160,7 +160,7 @@ impl Truth {
     }
 
     /// Splits kernel time, now that all floors are known.
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         for phase in self.phases.values_mut().filter(|phase| phase.has_floor) {
             if let Some(kernels) = phase.lines.remove("kernels") {
                 *phase.lines.entry("inefficiency").or_default() += kernels;

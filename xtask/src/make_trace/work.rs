@@ -9,21 +9,21 @@ use crate::random::Random;
 
 /// An activity of the device.
 #[derive(Debug, Clone, Copy)]
-pub struct Item {
+pub(crate) struct Item {
     /// What it is.
-    pub what: Planted,
+    pub(crate) what: Planted,
     /// Its name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// How long it runs.
-    pub dur_ns: i64,
+    pub(crate) dur_ns: i64,
     /// The layer that it is part of.
-    pub layer: Option<u64>,
+    pub(crate) layer: Option<u64>,
 }
 
 /// The copy that brings tokens to the device.
-pub const TO_DEVICE: &str = "Memcpy HtoD (Pinned -> Device)";
+pub(crate) const TO_DEVICE: &str = "Memcpy HtoD (Pinned -> Device)";
 /// The copy that brings tokens back.
-pub const TO_HOST: &str = "Memcpy DtoH (Device -> Pinned)";
+pub(crate) const TO_HOST: &str = "Memcpy DtoH (Device -> Pinned)";
 
 /// The kernels of a class of the static model: how many there are in a step, the kind of work, the name.
 fn doers(class: &str, scenario: &Scenario, names: &Names) -> Result<Option<(u64, Work, &'static str)>> {
@@ -50,7 +50,7 @@ pub struct StepWork<'a> {
 
 impl<'a> StepWork<'a> {
     /// The activities of a step.
-    pub fn items(
+    pub(crate) fn items(
         scenario: &'a Scenario,
         names: &'a Names,
         step: &'a Step,

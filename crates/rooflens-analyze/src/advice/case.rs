@@ -15,13 +15,13 @@ use crate::sentence::{percent, things, time};
 /// A phase, and everything around it.
 pub struct Case<'a> {
     /// The whole ledger.
-    pub ledger: &'a Ledger,
+    pub(crate) ledger: &'a Ledger,
     /// The phase in question.
-    pub phase: &'a PhaseLedger,
+    pub(crate) phase: &'a PhaseLedger,
     /// The other findings.
-    pub findings: &'a Findings,
+    pub(crate) findings: &'a Findings,
     /// What is known besides the trace.
-    pub context: &'a RunContext,
+    pub(crate) context: &'a RunContext,
 }
 
 /// What is known besides the trace. What is not known is none.

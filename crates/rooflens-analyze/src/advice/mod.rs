@@ -118,7 +118,7 @@ pub struct Advice {
     /// What to do, in a sentence.
     pub title: String,
     /// Whether the same work by the same model is done by the same devices. What changes these comes after.
-    pub same_work: bool,
+    pub(crate) same_work: bool,
     /// The phase that gains.
     pub phase: Cow<'static, str>,
     /// Time that would be saved over all steps of the phase; null where it is not known.
@@ -129,7 +129,7 @@ pub struct Advice {
     pub step_gain_ns: Option<Range>,
     /// Time that the change acts on, over all steps of the phase: no gain is larger.
     #[serde(default)]
-    pub acts_on_ns: f64,
+    pub(crate) acts_on_ns: f64,
     /// What it rests on: rows and numbers.
     pub evidence: Vec<String>,
     /// How the gain was computed, or why it is not known.
@@ -164,7 +164,7 @@ impl Range {
 
     /// Halfway: what advice is ordered by.
     #[must_use]
-    pub fn middle(self) -> f64 {
+    pub(crate) fn middle(self) -> f64 {
         self.low.midpoint(self.high)
     }
 
@@ -181,21 +181,21 @@ impl Range {
 /// What a rule answers of a phase.
 pub struct Draft {
     /// See [`Advice::title`].
-    pub title: String,
+    pub(crate) title: String,
     /// Time saved over all steps of the phase, ns; none where it cannot be told.
-    pub gain_ns: Option<Range>,
+    pub(crate) gain_ns: Option<Range>,
     /// See [`Advice::acts_on_ns`].
-    pub acts_on_ns: f64,
+    pub(crate) acts_on_ns: f64,
     /// See [`Advice::evidence`].
-    pub evidence: Vec<String>,
+    pub(crate) evidence: Vec<String>,
     /// See [`Advice::computed`].
-    pub computed: String,
+    pub(crate) computed: String,
     /// See [`Advice::change`].
-    pub change: String,
+    pub(crate) change: String,
     /// See [`Advice::risk`].
-    pub risk: String,
+    pub(crate) risk: String,
     /// Whether other advice is worth little before this is done.
-    pub comes_first: bool,
+    pub(crate) comes_first: bool,
 }
 
 /// A rule.

@@ -21,7 +21,7 @@ pub struct CommCalls {
     /// Bytes of all calls whose size is known.
     pub bytes: i64,
     /// Calls whose time is known.
-    pub timed_calls: usize,
+    pub(crate) timed_calls: usize,
     /// Their time; `None` where none is known.
     pub total_ns: Option<i64>,
     /// Calls whose bandwidths are in the file and could be recomputed.
@@ -48,7 +48,7 @@ pub struct CommSize {
     /// Calls.
     pub calls: usize,
     /// Calls whose time is known.
-    pub timed_calls: usize,
+    pub(crate) timed_calls: usize,
     /// Their time.
     pub total_ns: Option<i64>,
     /// Median.

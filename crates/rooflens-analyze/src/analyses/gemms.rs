@@ -68,7 +68,7 @@ pub struct GemmShape {
     /// Operations a byte.
     pub intensity: Option<f64>,
     /// Calls whose kernel is known.
-    pub joined_calls: usize,
+    pub(crate) joined_calls: usize,
     /// Time of these kernels.
     pub kernel_ns: Option<i64>,
     /// Their operations by their time.

@@ -18,39 +18,39 @@ use crate::interval::{self, Interval, merge, span};
 /// What the launching threads did in launch-bound and CPU-bound idle time, by phase, most idle time first.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct LateHost(pub Vec<LatePhase>);
+pub(crate) struct LateHost(pub Vec<LatePhase>);
 
 /// The same in one phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LatePhase {
+pub(crate) struct LatePhase {
     /// What its steps do; `outside` is what belongs to no step.
-    pub phase: Cow<'static, str>,
+    pub(crate) phase: Cow<'static, str>,
     /// Launch-bound idle time.
-    pub launch_bound_ns: i64,
+    pub(crate) launch_bound_ns: i64,
     /// The part of it in which the launching thread was in a framework operator or a launching call.
-    pub launch_bound_in_operators_ns: i64,
+    pub(crate) launch_bound_in_operators_ns: i64,
     /// CPU-bound idle time.
-    pub cpu_bound_ns: i64,
+    pub(crate) cpu_bound_ns: i64,
     /// The part of it in which the launching thread was in a framework operator or a launching call.
-    pub cpu_bound_in_operators_ns: i64,
+    pub(crate) cpu_bound_in_operators_ns: i64,
     /// The part of it in which the launching thread was in one launching call of more than 1 ms: the first launch of a
     /// kernel loads it, or compiles it.
-    pub cpu_bound_in_slow_launches_ns: i64,
+    pub(crate) cpu_bound_in_slow_launches_ns: i64,
     /// Those of these gaps that are longer than 1 ms.
     #[serde(default)]
-    pub cpu_bound_in_long_gaps_ns: i64,
+    pub(crate) cpu_bound_in_long_gaps_ns: i64,
     /// The part of them in which the launching thread was in a framework operator or a launching call.
     #[serde(default)]
-    pub long_gaps_in_operators_ns: i64,
+    pub(crate) long_gaps_in_operators_ns: i64,
     /// The part of launch-bound and CPU-bound idle time in which the launching thread was in an attention operator of an
     /// engine, as `vllm::unified_attention_with_output`: a piecewise capture leaves these out of its graphs.
     #[serde(default)]
-    pub in_attention_ns: i64,
+    pub(crate) in_attention_ns: i64,
     /// Python functions that the profiler recorded on launching threads during this idle time.
-    pub python_calls: usize,
+    pub(crate) python_calls: usize,
     /// Calls on launching threads that waited for the device during the steps.
     #[serde(default)]
-    pub sync_calls: usize,
+    pub(crate) sync_calls: usize,
 }
 
 const EXPLAIN: &str = "\

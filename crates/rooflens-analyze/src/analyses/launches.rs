@@ -50,7 +50,7 @@ impl Launches {
     /// Whether the trace records the capture of a graph rather than work: where what was captured also ran, it is a
     /// trace of replays.
     #[must_use]
-    pub fn is_capture(&self) -> bool {
+    pub(crate) fn is_capture(&self) -> bool {
         share(self.captured_launches as i64, self.launches as i64) >= MOSTLY_CAPTURED
             && self.graph_activities < self.captured_launches
     }

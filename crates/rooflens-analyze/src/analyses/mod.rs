@@ -38,7 +38,7 @@ pub use gemms::{GemmShape, Gemms};
 pub use health::{CHECKS as HEALTH_CHECKS, Health, HealthCheck};
 pub use inferences::{DurationSpread, Inferences};
 pub use kernels::{KernelStat, Kernels};
-pub use late_host::{LateHost, LatePhase};
+pub(crate) use late_host::{LateHost, LatePhase};
 pub use launches::{ApiStat, Launches};
 pub use ledger::{
     ClassLedger, FloorSource, LayerClass, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, OUTSIDE,
@@ -62,7 +62,7 @@ use std::thread;
 
 use rooflens_schema::{Note, RankTables};
 
-pub use crate::collectives::Algorithm;
+pub(crate) use crate::collectives::Algorithm;
 use crate::finding::{Finding, FindingType, Findings, NotComputed};
 use crate::timeline::TimelineFold;
 

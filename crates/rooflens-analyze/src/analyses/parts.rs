@@ -23,7 +23,7 @@ pub struct PartsOfPhase {
     /// What the phases do.
     pub phase: PhaseKind,
     /// Operators.
-    pub operators: usize,
+    pub(crate) operators: usize,
     /// Host time of operators, each less what is inside: the sum of the parts.
     pub self_ns: i64,
     /// Device activities.
@@ -40,7 +40,7 @@ pub struct PartStat {
     /// The part, as `attention.core`.
     pub part: Cow<'static, str>,
     /// Operators in its modules.
-    pub operators: usize,
+    pub(crate) operators: usize,
     /// Their host time, each less what is inside.
     pub self_ns: i64,
     /// Device activities launched in its modules.

@@ -117,7 +117,7 @@ pub struct Extent {
     /// Sum.
     pub total_ns: i64,
     /// Mean.
-    pub mean_ns: f64,
+    pub(crate) mean_ns: f64,
     /// Shortest.
     pub min_ns: i64,
     /// Median.
@@ -342,7 +342,7 @@ fn names_of_steps(phases: &Table) -> HashMap<i32, Vec<usize>> {
 
 impl PhaseStat {
     /// Whether the ranges are steps, not just annotated.
-    pub fn is_step(&self) -> bool {
+    pub(crate) fn is_step(&self) -> bool {
         self.role == PhaseRole::Step
     }
 
@@ -360,7 +360,7 @@ impl PhaseStat {
     }
 
     /// Mean device time inside.
-    pub fn device_busy_ns(&self) -> Option<f64> {
+    pub(crate) fn device_busy_ns(&self) -> Option<f64> {
         self.device_busy.as_ref().map(|busy| busy.mean_ns)
     }
 }
@@ -370,7 +370,7 @@ const HOST: &str = "host";
 
 impl Phases {
     /// The steps with the most time, of the source that knows best what they do.
-    pub fn main_step(&self) -> Option<&PhaseStat> {
+    pub(crate) fn main_step(&self) -> Option<&PhaseStat> {
         self.0.first().filter(|row| row.is_step())
     }
 }

@@ -32,7 +32,7 @@ pub struct ProductStat {
     /// The outermost operator that is a product.
     pub operator: String,
     /// Rows and columns of the matrix; null where both sides change from call to call.
-    pub matrix: Option<(u64, u64)>,
+    pub(crate) matrix: Option<(u64, u64)>,
     /// Of attention: heads of queries, and of keys and values; null for other products.
     pub heads: Option<(u64, u64)>,
     /// Types of the inputs of its first call, as the trace has them.

@@ -29,7 +29,7 @@ pub struct ServerMetrics {
     /// Devices, in order.
     pub devices: Vec<DeviceMetrics>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
+    pub(crate) not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
 }
 
 /// What a counter is of.
@@ -46,7 +46,7 @@ pub enum Over {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ModelMetrics {
     /// File, from 0.
-    pub file: usize,
+    pub(crate) file: usize,
     /// Name.
     pub model: String,
     /// Version.
@@ -80,14 +80,14 @@ pub struct ModelMetrics {
     /// Inferences a second.
     pub inferences_per_s: Option<f64>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
+    pub(crate) not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
 }
 
 /// A device, or an instance of a partitioned one.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceMetrics {
     /// File, from 0.
-    pub file: usize,
+    pub(crate) file: usize,
     /// Index.
     pub device: i32,
     /// Instance of a partitioned device.
@@ -101,18 +101,18 @@ pub struct DeviceMetrics {
     /// Last values of metrics whose unit is not known or differs from version to version, as recorded.
     pub unit_unknown: BTreeMap<String, f64>,
     /// What is null or has no unit, and why.
-    pub not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
+    pub(crate) not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
 }
 
 /// A value over the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gauge {
     /// On the last page that has it.
-    pub last: f64,
+    pub(crate) last: f64,
     /// Mean of the pages, each counted once.
     pub mean: f64,
     /// Highest.
-    pub max: f64,
+    pub(crate) max: f64,
 }
 
 const EXPLAIN: &str = "\

@@ -20,39 +20,39 @@ use crate::statistics::share;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stragglers {
     /// Devices whose collectives could be matched.
-    pub devices: usize,
+    pub(crate) devices: usize,
     /// Their collectives.
-    pub collectives: usize,
+    pub(crate) collectives: usize,
     /// All waiting in them, added up.
-    pub wait_ns: i64,
+    pub(crate) wait_ns: i64,
     /// Ranks that are systematically late, the one with the most time lost to it first.
     pub rows: Vec<Straggler>,
     /// What is empty, and why.
-    pub not_computed: BTreeMap<Cow<'static, str>, String>,
+    pub(crate) not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 /// A rank that the others wait for.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Straggler {
     /// Its rank.
-    pub rank: i32,
+    pub(crate) rank: i32,
     /// Its device, as the rank's trace numbers it.
-    pub device: i32,
+    pub(crate) device: i32,
     /// Collectives that it shares with others.
-    pub collectives: usize,
+    pub(crate) collectives: usize,
     /// Those in which it was the last to arrive.
-    pub last_to_arrive: usize,
+    pub(crate) last_to_arrive: usize,
     /// Time that the others waited for it, added up.
-    pub lost_ns: i64,
+    pub(crate) lost_ns: i64,
     /// The same as a share of all devices' time, 0 to 1.
-    pub lost_share: f64,
+    pub(crate) lost_share: f64,
     /// Time that the job would save if it arrived with the last of the others: each of its collectives would be
     /// over so much earlier, less what it waited itself.
-    pub gain_low_ns: i64,
+    pub(crate) gain_low_ns: i64,
     /// The same if it arrived with the mean of the others.
-    pub gain_high_ns: i64,
+    pub(crate) gain_high_ns: i64,
     /// What it spent more time on than the others, most first.
-    pub causes: Vec<Excess>,
+    pub(crate) causes: Vec<Excess>,
     /// All of it in two sentences.
     pub sentence: String,
 }
@@ -61,21 +61,21 @@ pub struct Straggler {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Excess {
     /// `kernels`, `all_kernels` where every class is slower by the same factor, or `idle`.
-    pub what: Cow<'static, str>,
+    pub(crate) what: Cow<'static, str>,
     /// The class of kernels.
-    pub class: Option<KernelClass>,
+    pub(crate) class: Option<KernelClass>,
     /// The ledger line that idle time is counted on: its cause.
-    pub idle: Option<Line>,
+    pub(crate) idle: Option<Line>,
     /// Its time.
-    pub own_ns: i64,
+    pub(crate) own_ns: i64,
     /// The mean time of the other devices.
-    pub others_ns: i64,
+    pub(crate) others_ns: i64,
     /// Its activities; null for idle time.
-    pub own_count: Option<usize>,
+    pub(crate) own_count: Option<usize>,
     /// The mean of the other devices.
-    pub others_count: Option<usize>,
+    pub(crate) others_count: Option<usize>,
     /// Its part of everything that took longer than on the others, 0 to 1.
-    pub share: f64,
+    pub(crate) share: f64,
 }
 
 const EXPLAIN: &str = "\
@@ -258,7 +258,7 @@ fn join_alike(kernels: &mut Vec<Excess>) {
 impl Straggler {
     /// What makes it late, in words: `its GEMM kernels take 1.25 times as long, 10.2 ms against 8.16 ms`.
     #[must_use]
-    pub fn cause(&self) -> Option<String> {
+    pub(crate) fn cause(&self) -> Option<String> {
         let main = self.causes.first()?;
         let times = format!(
             "{} against {} on the other ranks",

@@ -18,7 +18,7 @@ const BY_CHANCE: f64 = 3.7;
 
 /// A device that takes part in collectives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Device {
+pub struct Device {
     /// Its rank.
     pub(crate) rank: i32,
     /// Its number in the trace of that rank.
@@ -125,12 +125,7 @@ impl Lateness {
 
 impl Matching {
     /// Takes in one rank; `each` gets every communication kernel with its call.
-    pub(crate) fn rank(
-        &mut self,
-        tables: &RankTables,
-        texts: &mut ByName<()>,
-        mut each: impl FnMut(usize, Call),
-    ) {
+    pub fn rank(&mut self, tables: &RankTables, texts: &mut ByName<()>, mut each: impl FnMut(usize, Call)) {
         let roles = Roles::new(tables);
         let mut calls = Calls::new(tables, texts);
         self.ranks += 1;
@@ -167,7 +162,7 @@ impl Matching {
     }
 
     /// Matches the kernels; `name` gives the texts of calls.
-    pub(crate) fn finish(self, name: impl Fn(u32) -> String) -> Waiting {
+    pub fn finish(self, name: impl Fn(u32) -> String) -> Waiting {
         let has_clock = self.ranks == 1 || self.without_clock == 0;
         let mut waiting = Waiting { rows: vec![Vec::new(); self.devices.len()], ..Waiting::default() };
         let mut lateness: Vec<Lateness> = self.devices.iter().enumerate().map(Lateness::new).collect();

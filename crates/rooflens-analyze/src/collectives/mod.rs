@@ -14,7 +14,7 @@ mod traffic;
 pub(crate) use calls::{Call, Calls};
 pub(crate) use matching::{Lateness, Matching, Waiting};
 pub(crate) use spent::Spent;
-pub use traffic::Algorithm;
+pub(crate) use traffic::Algorithm;
 pub(crate) use traffic::{bus_factor, link_factor};
 
 use std::ops::Range;

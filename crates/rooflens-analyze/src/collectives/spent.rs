@@ -33,7 +33,7 @@ impl Spent {
     }
 
     /// An activity that starts at `ts_ns`, with the time it is charged with and the gap that it ends.
-    pub(crate) fn add(&mut self, ts_ns: i64, class: KernelClass, ns: i64, gap: Option<(Line, i64)>) {
+    pub fn add(&mut self, ts_ns: i64, class: KernelClass, ns: i64, gap: Option<(Line, i64)>) {
         if !self.window.is_some_and(|(first, last)| first < ts_ns && ts_ns < last) {
             return;
         }

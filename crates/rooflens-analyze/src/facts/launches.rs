@@ -19,12 +19,12 @@ const NONE: u32 = u32::MAX;
 
 impl Launches {
     /// The row of `api` that launched activity `kernel`.
-    pub fn of(&self, kernel: usize) -> Option<usize> {
+    pub(crate) fn of(&self, kernel: usize) -> Option<usize> {
         self.rows.get(kernel).filter(|&&row| row != NONE).map(|&row| row as usize)
     }
 
     /// The launching call before `call` on the same thread.
-    pub fn before(&self, call: usize) -> Option<usize> {
+    pub(crate) fn before(&self, call: usize) -> Option<usize> {
         self.previous.get(call).filter(|&&row| row != NONE).map(|&row| row as usize)
     }
 }
@@ -44,7 +44,7 @@ const MOST_IDS_PER_CALL: usize = 8;
 
 impl CallsById {
     /// Of a table that is sorted and classified.
-    pub fn new(api: &Api) -> Self {
+    pub(crate) fn new(api: &Api) -> Self {
         let ids = || api.corr_id.iter().filter_map(|id| id.get());
         let (first, last) =
             ids().fold((i64::MAX, i64::MIN), |(first, last), id| (first.min(id), last.max(id)));
@@ -69,7 +69,7 @@ impl CallsById {
     }
 
     /// The row of the call with an id.
-    pub fn get(&self, id: i64) -> Option<usize> {
+    pub(crate) fn get(&self, id: i64) -> Option<usize> {
         let row = if self.dense.is_empty() {
             *self.sparse.get(&id)?
         } else {

@@ -28,7 +28,7 @@ use rooflens_schema::RankTables;
 
 pub use layers::Capture;
 pub(crate) use modules::layer_in;
-pub use steps::Contradictions;
+pub(crate) use steps::Contradictions;
 
 /// Runs every pass, in order.
 pub fn derive(tables: &mut RankTables) {

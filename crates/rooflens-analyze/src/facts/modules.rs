@@ -23,8 +23,8 @@ struct Open {
 /// A place in the model.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Place {
-    pub path: Opt<NameId>,
-    pub layer: Opt<i32>,
+    pub(crate) path: Opt<NameId>,
+    pub(crate) layer: Opt<i32>,
 }
 
 /// Fills `module_id` and `layer` of `ops` and `kernels`; answers the place of each call.

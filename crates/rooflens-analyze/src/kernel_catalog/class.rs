@@ -11,6 +11,7 @@ macro_rules! vocabulary {
             $(#[doc = $doc] #[serde(rename = $text)] $variant,)+
         }
 
+        #[allow(dead_code, reason = "not every vocabulary needs all of them")]
         impl $name {
             /// Every value, in the order of reports.
             pub const ALL: &[Self] = &[$(Self::$variant),+];

@@ -31,27 +31,28 @@ vocabulary! {
 impl Compiler {
     /// Whether the kernel comes from `torch.compile`.
     #[must_use]
-    pub fn is_torch_compile(self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_torch_compile(self) -> bool {
         matches!(self, Self::Inductor | Self::InductorTemplate)
     }
 }
 
 /// What a kernel's name tells of how it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Making {
+pub(crate) struct Making {
     /// The compiler that generated it; absent for kernels that people wrote.
-    pub compiler: Option<Compiler>,
+    pub(crate) compiler: Option<Compiler>,
     /// Whether it reads or writes quantised data: weights, activations or a KV cache in eight bits or fewer.
-    pub quantized: bool,
+    pub(crate) quantized: bool,
     /// Whether it does the work of several operators.
-    pub fused: bool,
+    pub(crate) fused: bool,
 }
 
 /// Tells from a kernel's name which compiler generated it, and whether it is quantised or fused already.
 ///
 /// A name that says nothing gives [`Making::default`]: false means "the name does not say so".
 #[must_use]
-pub fn made_by(name: &str) -> Making {
+pub(crate) fn made_by(name: &str) -> Making {
     catalog().made_by(name)
 }
 

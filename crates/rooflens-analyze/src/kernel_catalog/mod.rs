@@ -17,8 +17,8 @@ mod short_name;
 mod tests;
 
 pub use class::KernelClass;
-pub use dtype::Dtype;
-pub use making::{Compiler, Making, made_by};
+pub(crate) use dtype::Dtype;
+pub(crate) use making::made_by;
 
 use making::MakingRules;
 use patterns::{Found, Patterns, WordId};
@@ -46,16 +46,16 @@ pub struct KernelInfo {
     pub class: KernelClass,
     /// Whose code it is, in the catalog's words; absent for memory operations and for names of no known
     /// library.
-    pub library: Option<&'static str>,
+    pub(crate) library: Option<&'static str>,
     /// The type it computes on; absent where the name does not tell.
-    pub dtype: Option<Dtype>,
+    pub(crate) dtype: Option<Dtype>,
     /// The name, cut down for people: at most [`SHORT_NAME_CHARS`] characters. Different names may
     /// share one.
     pub short_name: String,
 }
 
 /// The length limit of [`KernelInfo::short_name`], in characters.
-pub const SHORT_NAME_CHARS: usize = 60;
+pub(crate) const SHORT_NAME_CHARS: usize = 60;
 
 /// Tells class, library, data type and short name of a device activity from its name.
 ///

@@ -12,18 +12,18 @@ use crate::kernel_catalog::KernelClass;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StepKernel {
     /// Its class.
-    pub class: KernelClass,
+    pub(crate) class: KernelClass,
     /// Its time in one step.
-    pub ns: f64,
+    pub(crate) ns: f64,
     /// Rows and columns of the matrix that its operator multiplies with, where shapes were recorded.
-    pub matrix: Option<(u64, u64)>,
+    pub(crate) matrix: Option<(u64, u64)>,
 }
 
 /// Operators and the kernels that do them, by their places in the sequences.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Group {
-    pub operators: Vec<usize>,
-    pub kernels: Vec<usize>,
+    pub(crate) operators: Vec<usize>,
+    pub(crate) kernels: Vec<usize>,
 }
 
 /// More cells than this are not worth the wait: the caller goes by class alone.

@@ -9,7 +9,7 @@ use crate::role::{Role, Roles};
 
 /// Gives every stretch in which a device does something to the row it belongs to. The stretches do not
 /// overlap; together with the gaps they are the device's span.
-pub fn each_stretch(
+pub(crate) fn each_stretch(
     tables: &RankTables,
     roles: &Roles<'_>,
     rows: Range<usize>,
@@ -54,7 +54,7 @@ pub fn each_stretch(
 
 /// The time that each of a device's rows is charged with, by its position among them; `each` gets the stretches
 /// that it comes in.
-pub fn charges(
+pub(crate) fn charges(
     tables: &RankTables,
     roles: &Roles<'_>,
     rows: Range<usize>,

@@ -20,13 +20,13 @@ pub fn is_needed(class: KernelClass) -> bool {
 }
 
 /// The class of each kernel name of a rank.
-pub struct KernelClasses {
+pub(crate) struct KernelClasses {
     by_name: Vec<KernelClass>,
 }
 
 impl KernelClasses {
     /// Of the kernels of a rank.
-    pub fn new(tables: &RankTables) -> Self {
+    pub(crate) fn new(tables: &RankTables) -> Self {
         let rows = tables.kernel_dim_rows();
         let class = |&row: &u32| {
             let word = tables.kernel_dim.class.get(row as usize);
@@ -36,14 +36,14 @@ impl KernelClasses {
     }
 
     /// That of a name.
-    pub fn of(&self, name: NameId) -> KernelClass {
+    pub(crate) fn of(&self, name: NameId) -> KernelClass {
         self.by_name.get(name.index()).copied().unwrap_or(KernelClass::Other)
     }
 }
 
 /// The class of what a framework operator does on the host, by its name. Operators that only pass on to
 /// others (`aten::linear`) have no time of their own worth a class.
-pub fn of_operator(name: &str) -> KernelClass {
+pub(crate) fn of_operator(name: &str) -> KernelClass {
     let bare = name.rsplit("::").next().unwrap_or(name).trim_start_matches('_').trim_end_matches('_');
     let is = |words: &[&str]| words.contains(&bare);
     let has = |words: &[&str]| words.iter().any(|word| bare.contains(word));

@@ -79,13 +79,13 @@ pub struct KernelTime {
 /// Sums of work, before they are divided by anything.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum {
-    pub ns: i64,
-    pub floor_ns: f64,
-    pub flops: f64,
-    pub bytes: f64,
-    pub compute_ns: f64,
-    pub memory_ns: f64,
-    pub count: usize,
+    pub(crate) ns: i64,
+    pub(crate) floor_ns: f64,
+    pub(crate) flops: f64,
+    pub(crate) bytes: f64,
+    pub(crate) compute_ns: f64,
+    pub(crate) memory_ns: f64,
+    pub(crate) count: usize,
 }
 
 impl Sum {
@@ -124,28 +124,28 @@ impl Sum {
 
 /// What the alignment of a phase's steps with the model tells.
 #[derive(Debug, Default)]
-pub(crate) struct PhaseEfficiency {
-    pub classes: BTreeMap<KernelClass, Sum>,
-    pub layers: BTreeMap<i32, Sum>,
-    pub layer_classes: BTreeMap<(i32, KernelClass), Sum>,
-    pub operators: Vec<OperatorTime>,
-    pub kernels: Vec<KernelTime>,
+pub struct PhaseEfficiency {
+    pub(crate) classes: BTreeMap<KernelClass, Sum>,
+    pub(crate) layers: BTreeMap<i32, Sum>,
+    pub(crate) layer_classes: BTreeMap<(i32, KernelClass), Sum>,
+    pub(crate) operators: Vec<OperatorTime>,
+    pub(crate) kernels: Vec<KernelTime>,
     /// Lower bounds by class of the static model, all steps together.
-    pub floors: BTreeMap<&'static str, OperatorSum>,
+    pub(crate) floors: BTreeMap<&'static str, OperatorSum>,
     /// Lower bound that no kernel had room for.
-    pub unspent_ns: f64,
+    pub(crate) unspent_ns: f64,
     /// Lower bound of operators that no kernel does.
-    pub missing_ns: f64,
+    pub(crate) missing_ns: f64,
     /// What of the steps contradicts the model, in words; empty where nothing does.
-    pub disagreements: Vec<String>,
+    pub(crate) disagreements: Vec<String>,
 }
 
 /// Lower bound, FLOPs and bytes of a class of the static model.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct OperatorSum {
-    pub ns: f64,
-    pub flops: f64,
-    pub bytes: f64,
+    pub(crate) ns: f64,
+    pub(crate) flops: f64,
+    pub(crate) bytes: f64,
 }
 
 /// Steps that are alike and have less of a phase's kernel time prove nothing against a model by themselves.

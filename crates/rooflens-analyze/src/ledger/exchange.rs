@@ -15,29 +15,29 @@ use crate::statistics::Durations;
 /// A collective whose transfer takes less is limited by latency: at the 450 GB/s of an H100's links, 50 µs move an
 /// all-reduce of 13 MB among eight, and engines send less than that through latency-optimised kernels (vLLM's
 /// custom all-reduce: up to 8 MB).
-pub const LATENCY_BOUND_NS: i64 = 50_000;
+pub(crate) const LATENCY_BOUND_NS: i64 = 50_000;
 
 /// Exposed communication without waiting, by what limits it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Transfers {
+pub(crate) struct Transfers {
     /// In collectives whose transfer takes less than 50 µs.
-    pub latency_bound: ExposedTransfers,
+    pub(crate) latency_bound: ExposedTransfers,
     /// In longer ones.
-    pub bandwidth_bound: ExposedTransfers,
+    pub(crate) bandwidth_bound: ExposedTransfers,
 }
 
 /// Exposed communication of some collectives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ExposedTransfers {
+pub(crate) struct ExposedTransfers {
     /// Kernels that are exposed at least in part.
-    pub calls: usize,
+    pub(crate) calls: usize,
     /// Their exposed time without waiting.
-    pub ns: i64,
+    pub(crate) ns: i64,
 }
 
 impl Transfers {
     /// Adds exposed time of collectives whose transfers take `transfer_ns` each.
-    pub(crate) fn add(&mut self, calls: usize, exposed_ns: i64, transfer_ns: i64) {
+    pub fn add(&mut self, calls: usize, exposed_ns: i64, transfer_ns: i64) {
         let bound = match transfer_ns < LATENCY_BOUND_NS {
             true => &mut self.latency_bound,
             false => &mut self.bandwidth_bound,
@@ -83,7 +83,7 @@ struct Stretch {
 
 impl Exchange {
     /// A stretch of a kernel that starts and takes as told.
-    pub(crate) fn add(
+    pub fn add(
         &mut self,
         device: u32,
         row: usize,

@@ -11,12 +11,12 @@ use crate::sentence::{percent, time};
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Coverage {
     /// Operators without which a step is not one of this model.
-    pub main: usize,
+    pub(crate) main: usize,
     /// Those of them that a kernel does.
-    pub done: usize,
+    pub(crate) done: usize,
     /// Lower bound of all operators, and what of it the kernels had no room for.
-    pub bound_ns: f64,
-    pub unspent_ns: f64,
+    pub(crate) bound_ns: f64,
+    pub(crate) unspent_ns: f64,
 }
 
 /// Below this share of a model's main operators with a kernel the model did not run.

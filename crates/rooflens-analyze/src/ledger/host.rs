@@ -9,11 +9,11 @@ use crate::interval;
 /// A stretch of the host thread: an operator's own time, or a gap before one.
 pub(crate) struct Moment {
     /// The operator that runs, or that ends the gap.
-    pub(crate) op: usize,
+    pub op: usize,
     /// How long.
-    pub(crate) ns: i64,
+    pub ns: i64,
     /// Whether no operator ran.
-    pub(crate) is_gap: bool,
+    pub is_gap: bool,
 }
 
 /// The moments of the thread with the most operator time, from its first operator to the end of its last.

@@ -24,15 +24,17 @@ pub(crate) mod waits;
 
 pub use class::is_needed;
 pub use efficiency::{Achieved, KernelTime, OperatorTime};
-pub use exchange::{ExposedTransfers, LATENCY_BOUND_NS, Transfers};
+#[cfg(test)]
+pub(crate) use exchange::ExposedTransfers;
+pub(crate) use exchange::{LATENCY_BOUND_NS, Transfers};
 pub use floors::{Floor, kernels_floor_ns};
 pub use operators::{OperatorFloor, StepAsked, StepModel};
 pub use pieces::{KernelLines, Piece, pieces};
-pub use stalls::{PrefillStall, Stalls};
-pub use waits::{Wait, Waits};
+pub(crate) use stalls::{PrefillStall, Stalls};
+pub(crate) use waits::Waits;
 
-pub use charge::{charges, each_stretch};
-pub use class::{KernelClasses, of_operator};
+pub(crate) use charge::{charges, each_stretch};
+pub(crate) use class::{KernelClasses, of_operator};
 pub(crate) use efficiency::{OperatorSum, PhaseEfficiency, Sum, of_phase};
 pub(crate) use exchange::{Exchange, waited_ns};
 pub(crate) use host::moments;

@@ -26,11 +26,11 @@ pub(crate) struct Sequences {
 #[derive(Debug, Clone)]
 pub(super) struct Alike {
     /// The kernels, in the order they ran.
-    pub kernels: Vec<Kernel>,
+    pub(crate) kernels: Vec<Kernel>,
     /// The steps.
-    pub steps: Vec<StepAsked>,
+    pub(crate) steps: Vec<StepAsked>,
     /// Whether the order is known: beyond [`MOST_SEQUENCES`] kernels are added up by name.
-    pub is_ordered: bool,
+    pub(crate) is_ordered: bool,
 }
 
 /// A kernel at its place in a step; times are of all steps.
@@ -38,9 +38,9 @@ pub(super) struct Alike {
 pub(crate) struct Kernel {
     pub name: u32,
     pub class: KernelClass,
-    pub ns: i64,
+    pub(crate) ns: i64,
     /// Rows and columns of the matrix that its operator multiplies with, where shapes were recorded.
-    pub matrix: Option<(u64, u64)>,
+    pub(crate) matrix: Option<(u64, u64)>,
 }
 
 /// Names of kernels, each once over all ranks.
@@ -51,7 +51,7 @@ pub(crate) struct KernelNames {
 }
 
 impl KernelNames {
-    pub(crate) fn add(&mut self, name: &str) -> u32 {
+    pub fn add(&mut self, name: &str) -> u32 {
         if let Some(known) = self.known.get(name) {
             return *known;
         }
@@ -78,7 +78,7 @@ pub(crate) struct Ran {
 }
 
 /// Adds the kernels of one device's steps to the sequences of their kinds.
-pub(crate) fn add(
+pub fn add(
     into: &mut dyn FnMut(StepAsked, Vec<Kernel>),
     names: &mut KernelNames,
     tables: &RankTables,
@@ -217,12 +217,12 @@ impl<'a> OfHost<'a> {
         OfHost { ops, own: HashMap::default() }
     }
 
-    pub(crate) fn add(&mut self, row: usize, ns: i64, class: KernelClass) {
+    pub fn add(&mut self, row: usize, ns: i64, class: KernelClass) {
         let own = self.own.entry(row).or_insert((class, 0));
         own.1 = own.1.saturating_add(ns);
     }
 
-    pub(crate) fn finish(self) -> Vec<Ran> {
+    pub fn finish(self) -> Vec<Ran> {
         let mut sums: HashMap<usize, i64, foldhash::fast::RandomState> = HashMap::default();
         for (&row, &(class, ns)) in &self.own {
             let mut owner = row;

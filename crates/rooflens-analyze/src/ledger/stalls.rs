@@ -10,26 +10,26 @@ use crate::percentile::nearest_rank;
 
 /// A time between two tokens in which prompts were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PrefillStall {
+pub(crate) struct PrefillStall {
     /// From the end of the step before to the end of the step that had the next token.
-    pub ns: i64,
+    pub(crate) ns: i64,
     /// Tokens of the prompts that were read.
-    pub prompt_tokens: i64,
+    pub(crate) prompt_tokens: i64,
     /// Sequences that waited, at least.
-    pub waiting: i64,
+    pub(crate) waiting: i64,
     /// Whether the step that ended it read prompts as well: it rode along.
-    pub rode: bool,
+    pub(crate) rode: bool,
 }
 
 /// All of them, and what the same time is without prompts.
 #[derive(Debug, Clone, Default)]
-pub struct Stalls {
+pub(crate) struct Stalls {
     /// Those that are known for sure, in the order of the steps.
-    pub rows: Vec<PrefillStall>,
+    pub(crate) rows: Vec<PrefillStall>,
     /// Times between two tokens with no prompt in between.
-    pub plain_ns: Vec<i64>,
+    pub(crate) plain_ns: Vec<i64>,
     /// Prompts between steps of decode of which the trace does not tell enough.
-    pub untold: usize,
+    pub(crate) untold: usize,
 }
 
 /// Steps of prompts since the last step of decode. None is what the trace does not tell.
@@ -43,7 +43,7 @@ const NOTHING: Pending = Pending { steps: 0, prompts: Some(0), tokens: Some(0) }
 
 impl Stalls {
     /// Adds the steps of a rank: rows of its phases.
-    pub(crate) fn add(&mut self, phases: &Phases, mut steps: Vec<usize>) {
+    pub fn add(&mut self, phases: &Phases, mut steps: Vec<usize>) {
         steps.sort_unstable_by_key(|&row| (phases.ts_ns[row], row));
         let mut last: Option<i64> = None;
         let mut pending = NOTHING;
@@ -84,7 +84,7 @@ impl Stalls {
 
     /// The median time between two tokens with no prompt in between.
     #[must_use]
-    pub fn usual_ns(&self) -> Option<i64> {
+    pub(crate) fn usual_ns(&self) -> Option<i64> {
         nearest_rank(&mut self.plain_ns.clone(), 50)
     }
 }

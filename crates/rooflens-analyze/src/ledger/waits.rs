@@ -13,29 +13,29 @@ const MOST: usize = 5;
 
 /// The host's own code.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Waits {
+pub(crate) struct Waits {
     /// Time in gaps of 100 us and more.
-    pub long_ns: i64,
+    pub(crate) long_ns: i64,
     /// By the operator that follows, most time first, at most five.
-    pub rows: Vec<Wait>,
+    pub(crate) rows: Vec<Wait>,
 }
 
 /// The host's own code before an operator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Wait {
+pub(crate) struct Wait {
     /// The operator that follows.
-    pub before: String,
+    pub(crate) before: String,
     /// Gaps.
-    pub count: usize,
+    pub(crate) count: usize,
     /// Their time.
-    pub ns: i64,
+    pub(crate) ns: i64,
     /// The longest.
-    pub max_ns: i64,
+    pub(crate) max_ns: i64,
 }
 
 /// Gaps before operators of one name.
 #[derive(Default, Clone, Copy)]
-pub(crate) struct Gaps {
+pub struct Gaps {
     count: usize,
     ns: i64,
     max_ns: i64,
@@ -50,7 +50,7 @@ pub(crate) struct OfRank(BTreeMap<Option<i32>, OfPhase>);
 pub(crate) type OfPhase = HashMap<NameId, Gaps, foldhash::fast::RandomState>;
 
 impl OfRank {
-    pub(crate) fn add(&mut self, phase: Option<i32>, name: NameId, ns: i64) {
+    pub fn add(&mut self, phase: Option<i32>, name: NameId, ns: i64) {
         let gaps = self.0.entry(phase).or_default().entry(name).or_default();
         gaps.count += 1;
         gaps.ns = gaps.ns.saturating_add(ns);
@@ -72,7 +72,7 @@ impl OfRank {
 pub(crate) struct Found(BTreeMap<String, Gaps>);
 
 impl Found {
-    pub(crate) fn add(&mut self, names: &Names, gaps: &OfPhase) {
+    pub fn add(&mut self, names: &Names, gaps: &OfPhase) {
         for (name, gaps) in gaps {
             let sum = self.0.entry(names.get(*name).to_owned()).or_default();
             sum.count += gaps.count;
@@ -83,7 +83,7 @@ impl Found {
     }
 
     /// Nothing where there are no gaps on a host.
-    pub(crate) fn finish(self) -> Option<Waits> {
+    pub fn finish(self) -> Option<Waits> {
         if self.0.is_empty() {
             return None;
         }

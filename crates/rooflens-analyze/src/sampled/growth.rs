@@ -15,12 +15,12 @@ pub(super) struct Growth {
 
 impl Growth {
     /// Of a count as it was sampled.
-    pub fn of_count(points: Vec<(i64, f64)>) -> Self {
+    pub(crate) fn of_count(points: Vec<(i64, f64)>) -> Self {
         Growth { points }
     }
 
     /// Of a rate a second: between two samples it is taken to change evenly.
-    pub fn of_rate(points: &[(i64, f64)]) -> Self {
+    pub(crate) fn of_rate(points: &[(i64, f64)]) -> Self {
         let mut sum = 0.0;
         let mut before: Option<(i64, f64)> = None;
         let summed = points.iter().map(|&(ts_ns, rate)| {
@@ -34,7 +34,7 @@ impl Growth {
     }
 
     /// From the first sample to the last, or why that is not known.
-    pub fn in_all(&self) -> Result<f64, &'static str> {
+    pub(crate) fn in_all(&self) -> Result<f64, &'static str> {
         match (self.points.first(), self.points.last()) {
             (Some(first), Some(last)) if first.0 < last.0 => grown(first.1, last.1),
             _ => Err(ONE_SAMPLE),
@@ -42,7 +42,7 @@ impl Growth {
     }
 
     /// Within stretches, or why that is not known.
-    pub fn within(&self, stretches: &[(i64, i64)]) -> Result<f64, &'static str> {
+    pub(crate) fn within(&self, stretches: &[(i64, i64)]) -> Result<f64, &'static str> {
         stretches.iter().try_fold(0.0, |sum, &(from, to)| {
             let (from, to) = self.at(from).zip(self.at(to)).ok_or(OUTSIDE)?;
             Ok(sum + grown(from, to)?)

@@ -102,7 +102,7 @@ pub struct PartSampled {
     /// How long it was, all stretches together.
     pub dur_ns: i64,
     /// Tokens that were made in it.
-    pub output_tokens: Option<u64>,
+    pub(crate) output_tokens: Option<u64>,
     /// The host and each device.
     pub subjects: Vec<SubjectSampled>,
 }
@@ -125,7 +125,7 @@ pub struct SubjectSampled {
     /// Energy of a device.
     pub energy_j: Option<f64>,
     /// `counter`, or `power` where it is the integral of that.
-    pub energy_from: Option<Cow<'static, str>>,
+    pub(crate) energy_from: Option<Cow<'static, str>>,
     /// Energy of this device / tokens that were made. Where several devices work together, add them up.
     pub energy_j_per_output_token: Option<f64>,
     /// Why a device's clocks were low, and in which part of the samples that tell.
@@ -136,7 +136,7 @@ pub struct SubjectSampled {
     /// one.
     pub busy_pstates: Option<BusyStates>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<Cow<'static, str>, String>,
+    pub(crate) not_computed: BTreeMap<Cow<'static, str>, String>,
     /// Each level over the whole step: of the whole only, for charts.
     #[serde(skip)]
     pub series: BTreeMap<&'static str, Vec<(i64, f64)>>,
@@ -149,7 +149,7 @@ pub struct SubjectSampled {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelSummary {
     /// How many.
-    pub samples: usize,
+    pub(crate) samples: usize,
     /// Their mean.
     pub mean: f64,
     /// The least.

@@ -52,7 +52,7 @@ struct OpenLane {
 
 impl TimelineFold {
     /// Takes in one rank.
-    pub(crate) fn rank(&mut self, tables: &RankTables) {
+    pub fn rank(&mut self, tables: &RankTables) {
         let mut reader = LaneReader::new(tables);
         let kernels = longest::of_kernels(tables);
         let operators = longest::of_operators(tables);
@@ -234,7 +234,7 @@ impl TimelineFold {
     }
 
     /// What is drawn, now that it is known who waited for whom; `None` where there is nothing.
-    pub(crate) fn finish(self, waiting: Option<&Waiting>) -> Option<DrawnTimeline> {
+    pub fn finish(self, waiting: Option<&Waiting>) -> Option<DrawnTimeline> {
         if self.windows.is_empty() {
             return None;
         }

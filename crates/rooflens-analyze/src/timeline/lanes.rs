@@ -22,11 +22,11 @@ pub(super) type Names = ByName<DrawnName>;
 
 /// A lane and the rows that its slices are of.
 pub(super) struct BuiltLane {
-    pub lane: DrawnLane,
+    pub(crate) lane: DrawnLane,
     /// Row of each slice in its table.
-    pub rows: Vec<usize>,
+    pub(crate) rows: Vec<usize>,
     /// The device whose activities they are.
-    pub device: Option<i32>,
+    pub(crate) device: Option<i32>,
 }
 
 /// Reads slices out of the tables of one rank.
@@ -35,9 +35,9 @@ pub(super) struct LaneReader<'a> {
     classes: KernelClasses,
     dim_rows: Vec<u32>,
     /// Rows that must stay slices of their own.
-    pub keep: HashSet<usize, foldhash::fast::RandomState>,
+    pub(crate) keep: HashSet<usize, foldhash::fast::RandomState>,
     /// Most slices of a lane.
-    pub lane_slices: usize,
+    pub(crate) lane_slices: usize,
     /// Streams: device, stream, rows.
     streams: Vec<(i32, i32, Range<usize>)>,
     /// The thread that launched most, or has the most operators.
@@ -45,7 +45,7 @@ pub(super) struct LaneReader<'a> {
 }
 
 impl<'a> LaneReader<'a> {
-    pub fn new(tables: &'a RankTables) -> Self {
+    pub(crate) fn new(tables: &'a RankTables) -> Self {
         let kernels = &tables.kernels;
         let mut streams: Vec<(i32, i32, Range<usize>)> = Vec::new();
         for row in 0..kernels.len() {
@@ -67,7 +67,7 @@ impl<'a> LaneReader<'a> {
     }
 
     /// Every lane of a window.
-    pub fn window(&self, window: Interval, names: &mut Names) -> Vec<BuiltLane> {
+    pub(crate) fn window(&self, window: Interval, names: &mut Names) -> Vec<BuiltLane> {
         let mut lanes = vec![self.phases(window, names), self.layers(window)];
         let mut devices: Vec<i32> = self.streams.iter().map(|stream| stream.0).collect();
         devices.dedup();
@@ -85,7 +85,7 @@ impl<'a> LaneReader<'a> {
     }
 
     /// The streams of a device, the busiest ones.
-    pub fn streams(&self, window: Interval, device: i32, names: &mut Names) -> Vec<BuiltLane> {
+    pub(crate) fn streams(&self, window: Interval, device: i32, names: &mut Names) -> Vec<BuiltLane> {
         let of_device = self.streams.iter().filter(|stream| stream.0 == device);
         let mut found: Vec<(i32, Vec<Slice>)> = of_device
             .map(|(_, stream, rows)| (*stream, self.activities(window, rows.clone(), names)))
@@ -114,7 +114,7 @@ impl<'a> LaneReader<'a> {
     }
 
     /// An activity of a device as a slice.
-    pub fn activity(&self, row: usize, names: &mut Names) -> Slice {
+    pub(crate) fn activity(&self, row: usize, names: &mut Names) -> Slice {
         let kernels = &self.tables.kernels;
         let (start, end) = span(kernels.ts_ns[row], kernels.dur_ns[row]);
         let operator = kernels.op_id[row].get().and_then(|op| {
@@ -136,14 +136,14 @@ impl<'a> LaneReader<'a> {
     }
 
     /// One activity without its neighbours.
-    pub fn kernel_alone(&self, window: Interval, row: usize, names: &mut Names) -> BuiltLane {
+    pub(crate) fn kernel_alone(&self, window: Interval, row: usize, names: &mut Names) -> BuiltLane {
         let (device, stream) = (self.tables.kernels.device[row], self.tables.kernels.stream[row]);
         let slice = self.activity(row, names);
         let lane = self.lane(LaneKind::Stream, stream_title(device, stream), window, vec![slice]);
         BuiltLane { device: Some(device), ..lane }
     }
 
-    pub fn kernel_name(&self, id: NameId, names: &mut Names) -> i32 {
+    pub(crate) fn kernel_name(&self, id: NameId, names: &mut Names) -> i32 {
         let text = self.tables.names.get(id);
         let slot = names.slot(text);
         let known = names.named(text);
@@ -159,12 +159,12 @@ impl<'a> LaneReader<'a> {
         slot as i32
     }
 
-    pub fn operator_name(&self, id: NameId, names: &mut Names) -> i32 {
+    pub(crate) fn operator_name(&self, id: NameId, names: &mut Names) -> i32 {
         let class = |text: &str| Some(of_operator(text)).filter(|class| *class != KernelClass::Other);
         self.plain_name(id, class, names)
     }
 
-    pub fn range_name(&self, id: NameId, names: &mut Names) -> i32 {
+    pub(crate) fn range_name(&self, id: NameId, names: &mut Names) -> i32 {
         self.plain_name(id, |_| None, names)
     }
 
@@ -305,7 +305,7 @@ impl<'a> LaneReader<'a> {
     }
 
     /// One operator that is too deep in others to be drawn with them.
-    pub fn operator_alone(&self, window: Interval, row: usize, names: &mut Names) -> BuiltLane {
+    pub(crate) fn operator_alone(&self, window: Interval, row: usize, names: &mut Names) -> BuiltLane {
         let ops = &self.tables.ops;
         let (start, end) = span(ops.ts_ns[row], ops.dur_ns[row]);
         let slice = plain(start, end, self.operator_name(ops.name_id[row], names), operator_key(row));
@@ -348,7 +348,13 @@ impl<'a> LaneReader<'a> {
     }
 
     /// A lane of slices that follow each other.
-    pub fn lane(&self, kind: LaneKind, title: String, window: Interval, slices: Vec<Slice>) -> BuiltLane {
+    pub(crate) fn lane(
+        &self,
+        kind: LaneKind,
+        title: String,
+        window: Interval,
+        slices: Vec<Slice>,
+    ) -> BuiltLane {
         let slices = merged(slices, window, &self.keep, self.lane_slices);
         let mut lane = DrawnLane {
             kind,

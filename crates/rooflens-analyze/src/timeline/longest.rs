@@ -9,9 +9,9 @@ use super::budget::{KERNEL_NAMES, OPERATOR_NAMES};
 /// The longest call of a name in a rank.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Longest {
-    pub name: NameId,
-    pub row: usize,
-    pub dur_ns: i64,
+    pub(crate) name: NameId,
+    pub(crate) row: usize,
+    pub(crate) dur_ns: i64,
     total_ns: i64,
     start_ns: i64,
 }

@@ -110,14 +110,14 @@ pub struct DrawnStep {
     /// When its first activity begins.
     pub start_ns: i64,
     /// When its last one ends.
-    pub end_ns: i64,
+    pub(crate) end_ns: i64,
     /// Devices that were active in it.
     #[serde(default)]
-    pub devices: usize,
+    pub(crate) devices: usize,
     /// The gaps before the first activity of each device, which the ledger counts with the step. The first step of a
     /// recording has none, so that steps are compared without.
     #[serde(default)]
-    pub before_ns: i64,
+    pub(crate) before_ns: i64,
     /// Why statistics leave it out.
     pub excluded: Option<String>,
     /// Its time by line of the ledger, in the order of `Line::ALL`, without lower bounds: with the gap before it they add

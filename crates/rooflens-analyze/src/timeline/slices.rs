@@ -11,18 +11,18 @@ use crate::interval::{Interval, span};
 /// A slice before it is part of a lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slice {
-    pub start: i64,
-    pub end: i64,
-    pub what: i32,
-    pub layer: i32,
-    pub operator: i32,
-    pub launch: i64,
-    pub wait: i64,
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+    pub(crate) what: i32,
+    pub(crate) layer: i32,
+    pub(crate) operator: i32,
+    pub(crate) launch: i64,
+    pub(crate) wait: i64,
     /// Row of its table; what a longest call is found by.
-    pub row: usize,
+    pub(crate) row: usize,
     /// How many it stands for, and their time.
-    pub count: usize,
-    pub busy: i64,
+    pub(crate) count: usize,
+    pub(crate) busy: i64,
 }
 
 /// Rows of operators beside those of kernels, in one set.

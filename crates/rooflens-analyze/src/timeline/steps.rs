@@ -16,23 +16,23 @@ use crate::{interval, recording};
 #[derive(Debug, Clone)]
 pub(super) struct StepSums {
     /// Row of `phases`.
-    pub row: usize,
+    pub(crate) row: usize,
     /// Which of the steps of its kind it is.
-    pub of_kind: usize,
-    pub kind: PhaseKind,
-    pub start_ns: i64,
-    pub end_ns: i64,
+    pub(crate) of_kind: usize,
+    pub(crate) kind: PhaseKind,
+    pub(crate) start_ns: i64,
+    pub(crate) end_ns: i64,
     /// Devices that were active in it.
-    pub devices: usize,
+    pub(crate) devices: usize,
     /// The gaps before the first activity of each device.
-    pub before_ns: i64,
-    pub activities: usize,
+    pub(crate) before_ns: i64,
+    pub(crate) activities: usize,
     /// Stretches of collectives in which nothing else ran.
     exposed: Vec<ExposedStretch>,
-    pub is_excluded: bool,
-    pub lines: [i64; Line::ALL.len()],
-    pub classes: BTreeMap<KernelClass, i64>,
-    pub layers: BTreeMap<i32, i64>,
+    pub(crate) is_excluded: bool,
+    pub(crate) lines: [i64; Line::ALL.len()],
+    pub(crate) classes: BTreeMap<KernelClass, i64>,
+    pub(crate) layers: BTreeMap<i32, i64>,
 }
 
 /// A stretch of a collective in which nothing else ran.
@@ -48,7 +48,7 @@ struct ExposedStretch {
 
 impl StepSums {
     /// The part of its exposed communication that is waiting for other ranks, now that it is known who came last.
-    pub fn waited_ns(&self, waiting: &Waiting) -> i64 {
+    pub(crate) fn waited_ns(&self, waiting: &Waiting) -> i64 {
         let wait = |stretch: &ExposedStretch| {
             let until_ns = waiting.of(stretch.device, stretch.row).unwrap_or(0);
             ledger::waited_ns(until_ns, stretch.from_ns, stretch.ns)
@@ -75,7 +75,7 @@ impl StepSums {
     }
 
     /// From its first activity to the end of its last.
-    pub fn wall_ns(&self) -> i64 {
+    pub(crate) fn wall_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
 

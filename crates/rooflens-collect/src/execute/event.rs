@@ -10,7 +10,7 @@ pub struct WorkloadEvent {
     /// What happened: `hello`, `round_begin`, …
     pub name: String,
     /// Its fields.
-    pub fields: Map<String, Json>,
+    pub(crate) fields: Map<String, Json>,
 }
 
 impl WorkloadEvent {
@@ -39,9 +39,9 @@ impl WorkloadEvent {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EventSummary {
     /// Versions of Python and its packages.
-    pub versions: BTreeMap<String, String>,
+    pub(crate) versions: BTreeMap<String, String>,
     /// The last `error`.
-    pub error: Option<WorkloadEvent>,
+    pub(crate) error: Option<WorkloadEvent>,
     /// Every `note`.
     pub notes: Vec<WorkloadEvent>,
     /// Lines that are no events.

@@ -13,13 +13,13 @@ use crate::package::hex;
 
 /// A file as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FileFacts {
+pub(crate) struct FileFacts {
     /// From the step's folder.
-    pub path: String,
+    pub(crate) path: String,
     /// Its length.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Digest of its bytes.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// Every file below a folder, sorted, but for one.

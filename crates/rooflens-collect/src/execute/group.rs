@@ -16,33 +16,33 @@ pub(crate) struct Group(Pid);
 
 impl Group {
     /// The group that a process leads.
-    pub fn led_by(process: u32) -> Option<Self> {
+    pub(crate) fn led_by(process: u32) -> Option<Self> {
         Pid::from_raw(i32::try_from(process).ok()?).map(Group)
     }
 
     /// Asks everybody in it to stop, as Ctrl-C would.
-    pub fn interrupt(self) {
+    pub(crate) fn interrupt(self) {
         // It may be gone already.
         let _ = kill_process_group(self.0, Signal::INT);
     }
 
     /// Asks everybody in it to end.
-    pub fn terminate(self) {
+    pub(crate) fn terminate(self) {
         let _ = kill_process_group(self.0, Signal::TERM);
     }
 
     /// Whether anybody in it lives.
-    pub fn is_alive(self) -> bool {
+    pub(crate) fn is_alive(self) -> bool {
         test_kill_process_group(self.0).is_ok() && !self.living().is_empty()
     }
 
     /// Kills everybody in it.
-    pub fn kill(self) {
+    pub(crate) fn kill(self) {
         let _ = kill_process_group(self.0, Signal::KILL);
     }
 
     /// Kills whoever is left, and waits until they are gone. Answers who could not be ended.
-    pub fn end(self) -> Vec<i32> {
+    pub(crate) fn end(self) -> Vec<i32> {
         let until = Instant::now() + FAREWELL;
         loop {
             self.kill();

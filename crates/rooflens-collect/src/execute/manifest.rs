@@ -21,37 +21,37 @@ const MANIFEST_VERSION: u32 = 1;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest<'a> {
     /// Version of this document.
-    pub schema_version: u32,
+    pub(crate) schema_version: u32,
     /// Version of Rooflens.
-    pub rooflens: Cow<'static, str>,
+    pub(crate) rooflens: Cow<'static, str>,
     /// The step, and the name of its folder in `raw/`.
-    pub step: Cow<'a, str>,
+    pub(crate) step: Cow<'a, str>,
     /// Its stage.
-    pub stage: RunStage,
+    pub(crate) stage: RunStage,
     /// How it ended.
-    pub end: StepEnd,
+    pub(crate) end: StepEnd,
     /// Its exit code; null where a signal ended it.
-    pub exit_code: Option<i32>,
+    pub(crate) exit_code: Option<i32>,
     /// The signal that ended it; null where it ended by itself.
-    pub signal: Option<i32>,
+    pub(crate) signal: Option<i32>,
     /// When it was started, since 1970.
-    pub started_unix_ns: u64,
+    pub(crate) started_unix_ns: u64,
     /// How long it took, with starting and loading.
-    pub duration_ns: u64,
+    pub(crate) duration_ns: u64,
     /// The program and its arguments.
-    pub argv: Vec<String>,
+    pub(crate) argv: Vec<String>,
     /// The folder it was started in.
-    pub cwd: String,
+    pub(crate) cwd: String,
     /// Environment variables beside those that were inherited.
-    pub env: BTreeMap<Cow<'a, str>, String>,
+    pub(crate) env: BTreeMap<Cow<'a, str>, String>,
     /// Versions that the workload reported.
-    pub versions: Cow<'a, BTreeMap<String, String>>,
+    pub(crate) versions: Cow<'a, BTreeMap<String, String>>,
     /// Expected files that it did not write, from the run's folder.
-    pub missing: Cow<'a, [String]>,
+    pub(crate) missing: Cow<'a, [String]>,
     /// Lines of its protocol that could not be read.
-    pub garbage_lines: u64,
+    pub(crate) garbage_lines: u64,
     /// Every file that it wrote.
-    pub files: Vec<FileFacts>,
+    pub(crate) files: Vec<FileFacts>,
 }
 
 /// Writes the manifest of a step into its folder.

@@ -22,13 +22,13 @@ pub struct StepOutcome {
     /// What it told.
     pub events: EventSummary,
     /// Expected files that it did not write, from the run's folder.
-    pub missing: Vec<String>,
+    pub(crate) missing: Vec<String>,
     /// Processes of its group that could not be ended.
     pub left_behind: Vec<i32>,
     /// The end of what it printed.
     pub tail: Vec<String>,
     /// The command that installs what the workload needs.
-    pub install: Option<String>,
+    pub(crate) install: Option<String>,
     /// Why its manifest could not be written.
     pub manifest_error: Option<String>,
 }

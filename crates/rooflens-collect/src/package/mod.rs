@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
-pub use self::files::{FILES, PackageFile};
+pub(crate) use self::files::FILES;
 use crate::error::ExecuteError;
 
 /// Digits of a version's name: enough that two never meet.
@@ -18,7 +18,7 @@ const DIGITS: usize = 16;
 
 /// The version: a digest of all files. Another text is another folder, so that two versions of the
 /// program never disturb each other.
-pub fn version() -> &'static str {
+pub(crate) fn version() -> &'static str {
     static VERSION: LazyLock<String> =
         LazyLock::new(|| digest(FILES.iter().map(|file| (file.path, file.contents))));
     &VERSION

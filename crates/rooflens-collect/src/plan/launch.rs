@@ -30,13 +30,13 @@ impl<'a> WorkloadLaunch<'a> {
 
     /// The settings of the run.
     #[must_use]
-    pub fn settings(&self) -> &RunSettings {
+    pub(crate) fn settings(&self) -> &RunSettings {
         self.settings
     }
 
     /// The step that runs one pass in a process of its own.
     #[must_use]
-    pub fn step(&self, stage: RunStage, pass: WorkloadPass, purpose: &str) -> PlannedStep {
+    pub(crate) fn step(&self, stage: RunStage, pass: WorkloadPass, purpose: &str) -> PlannedStep {
         let runtime = &self.settings.runtime;
         let folder = format!("raw/{}", stage.name());
         let specification = format!("{folder}/spec.json");

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::launch::WEIGHTS;
-pub use self::launch::WorkloadLaunch;
+pub(crate) use self::launch::WorkloadLaunch;
 pub use self::stage::{RunStage, WorkloadPass};
 pub use self::step::{PlannedStep, ProcessCommand, StaticWork, StepWork, WrittenFile};
 pub use self::word::{CommandWord, PlanRoot, RunFolders};
@@ -21,13 +21,13 @@ use crate::profilers;
 use crate::settings::RunSettings;
 
 /// The version of `plan.json`.
-pub const PLAN_VERSION: u32 = 1;
+pub(crate) const PLAN_VERSION: u32 = 1;
 
 /// What is to be done, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunPlan {
     /// [`PLAN_VERSION`].
-    pub schema_version: u32,
+    pub(crate) schema_version: u32,
     /// The steps.
     pub steps: Vec<PlannedStep>,
 }

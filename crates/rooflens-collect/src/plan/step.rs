@@ -71,7 +71,7 @@ pub struct WrittenFile {
 impl WrittenFile {
     /// The file's text, once it is known where folders are.
     #[must_use]
-    pub fn text(&self, places: &RunFolders) -> String {
+    pub(crate) fn text(&self, places: &RunFolders) -> String {
         let mut content = self.content.clone();
         if let Json::Object(object) = &mut content {
             for (key, path) in &self.paths {

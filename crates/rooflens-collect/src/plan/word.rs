@@ -27,7 +27,7 @@ impl PlanRoot {
 
     /// Its name in a shell.
     #[must_use]
-    pub fn variable(self) -> &'static str {
+    pub(crate) fn variable(self) -> &'static str {
         match self {
             PlanRoot::Run => "RUN",
             PlanRoot::Project => "PROJECT",
@@ -50,7 +50,7 @@ pub struct RunFolders {
 impl RunFolders {
     /// Where a folder is.
     #[must_use]
-    pub fn of(&self, root: PlanRoot) -> &Path {
+    pub(crate) fn of(&self, root: PlanRoot) -> &Path {
         match root {
             PlanRoot::Run => &self.run,
             PlanRoot::Project => &self.project,

@@ -4,10 +4,10 @@ use super::Profiler;
 use crate::plan::{CommandWord, PlanRoot, PlannedStep, RunStage, StepWork, WorkloadLaunch, WorkloadPass};
 
 /// The profiler.
-pub struct CublasLogProfiler;
+pub(crate) struct CublasLogProfiler;
 
 /// The log, from the run's folder.
-pub const LOG: &str = "raw/cublas_log/gemms.log";
+pub(crate) const LOG: &str = "raw/cublas_log/gemms.log";
 
 /// Libraries, and the variables that make each write its log. `LOG` stands for the file.
 const LIBRARIES: &[(&str, &[(&str, &str)])] = &[
@@ -19,7 +19,7 @@ const LIBRARIES: &[(&str, &[(&str, &str)])] = &[
 
 /// The libraries whose logs are read.
 #[must_use]
-pub fn libraries() -> Vec<&'static str> {
+pub(crate) fn libraries() -> Vec<&'static str> {
     LIBRARIES.iter().map(|(name, _)| *name).collect()
 }
 

@@ -1,12 +1,12 @@
 //! What can look at a workload while it runs, one a file. Adding one: a file here, a `mod` line, an
 //! entry in [`ALL`].
 
-pub mod cublas_log;
+pub(crate) mod cublas_log;
 pub mod ncu;
 mod nsys;
 mod torch;
 
-pub use self::nsys::SESSION;
+pub(crate) use self::nsys::SESSION;
 use crate::plan::{PlannedStep, RunStage, WorkloadLaunch};
 
 /// A profiler.

@@ -12,7 +12,7 @@ use crate::plan::{CommandWord, PlanRoot, PlannedStep, RunStage, StepWork, Worklo
 use crate::runtimes::RecordingGate;
 
 /// The profiler.
-pub struct NcuProfiler;
+pub(crate) struct NcuProfiler;
 
 /// Where the stage finds which launches to profile, from the run's folder: the timeline tells them.
 pub const CHOSEN: &str = "raw/ncu/kernels.txt";

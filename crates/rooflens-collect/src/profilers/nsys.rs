@@ -5,11 +5,11 @@ use crate::plan::{CommandWord, PlanRoot, PlannedStep, RunStage, StepWork, Worklo
 use crate::runtimes::RecordingGate;
 
 /// The profiler.
-pub struct NsysProfiler;
+pub(crate) struct NsysProfiler;
 
 /// The variable that tells sessions apart; whoever starts a step sets it. A session of the name that a
 /// killed run left behind cannot be opened again.
-pub const SESSION: &str = "ROOFLENS_SESSION";
+pub(crate) const SESSION: &str = "ROOFLENS_SESSION";
 
 impl Profiler for NsysProfiler {
     fn stage(&self) -> RunStage {

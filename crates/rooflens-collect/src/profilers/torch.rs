@@ -4,7 +4,7 @@ use super::Profiler;
 use crate::plan::{PlannedStep, RunStage, WorkloadLaunch, WorkloadPass};
 
 /// The profiler.
-pub struct Torch;
+pub(crate) struct Torch;
 
 impl Profiler for Torch {
     fn stage(&self) -> RunStage {

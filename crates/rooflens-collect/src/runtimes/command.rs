@@ -6,7 +6,7 @@ use crate::plan::WorkloadPass;
 use crate::settings::{ConfigSection, RuntimeOptions};
 
 /// The runtime.
-pub struct CommandRuntime;
+pub(crate) struct CommandRuntime;
 
 /// What starts and watches the program needs nothing beyond Python itself.
 const USUAL_PYTHON: &str = "python3";

@@ -6,7 +6,7 @@ use crate::plan::WorkloadPass;
 use crate::settings::{ConfigSection, RuntimeOptions};
 
 /// The runtime.
-pub struct Pytorch;
+pub(crate) struct Pytorch;
 
 impl Runtime for Pytorch {
     fn name(&self) -> &'static str {

@@ -7,7 +7,7 @@ use crate::plan::WorkloadPass;
 use crate::settings::{ConfigSection, RuntimeOptions};
 
 /// The runtime.
-pub struct TensorRtLlm;
+pub(crate) struct TensorRtLlm;
 
 impl Runtime for TensorRtLlm {
     fn name(&self) -> &'static str {

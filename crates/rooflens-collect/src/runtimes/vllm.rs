@@ -6,7 +6,7 @@ use crate::plan::WorkloadPass;
 use crate::settings::{ConfigSection, RuntimeOptions};
 
 /// The runtime.
-pub struct Vllm;
+pub(crate) struct Vllm;
 
 impl Runtime for Vllm {
     fn name(&self) -> &'static str {

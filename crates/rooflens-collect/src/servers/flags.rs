@@ -7,11 +7,11 @@ use super::{ServerPlanError, ServerSpec};
 /// How a server spells its flags.
 pub(super) struct Spelling {
     /// Between the words of a name.
-    pub separator: char,
+    pub(crate) separator: char,
     /// What false is: `--no-NAME`, or nothing.
-    pub has_no: bool,
+    pub(crate) has_no: bool,
     /// Flags that the plan sets, and what sets them.
-    pub own: &'static [(&'static str, &'static str)],
+    pub(crate) own: &'static [(&'static str, &'static str)],
 }
 
 /// The words of all flags, in the order of their names.

@@ -106,23 +106,23 @@ pub struct ServerSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerPlan {
     /// The server.
-    pub program: ServerProgram,
+    pub(crate) program: ServerProgram,
     /// Program and arguments; empty for one that runs already.
     pub argv: Vec<String>,
     /// Added to the environment.
-    pub env: BTreeMap<String, String>,
+    pub(crate) env: BTreeMap<String, String>,
     /// Files to be written before: path and content.
     pub writes: BTreeMap<PathBuf, String>,
     /// Scheme, host and port.
     pub base_url: String,
     /// Answers 200 once it is ready.
-    pub ready_url: String,
+    pub(crate) ready_url: String,
     /// Its page of metrics.
-    pub metrics_url: String,
+    pub(crate) metrics_url: String,
     /// What requests call the model; null where the server must be asked.
     pub served_name: Option<String>,
     /// What it prints.
-    pub log_file: PathBuf,
+    pub(crate) log_file: PathBuf,
     /// The most requests that run at once, if a flag sets it.
     pub running_limit: Option<u64>,
     /// How profiles are taken.

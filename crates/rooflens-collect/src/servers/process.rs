@@ -95,7 +95,7 @@ impl ServerSpec {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerExit {
     /// Exit code; none if a signal ended it.
-    pub code: Option<i32>,
+    pub(crate) code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
     /// Whether it had to be killed.

@@ -16,7 +16,7 @@ const CAPTURE: &str = "Rooflens sets it for the phase: pipeline.nsys.capture";
 const SEPARATE: &str = "Rooflens sets it, to keep the profiler's own output and settings separate";
 
 /// What Rooflens sets of Nsight Compute.
-pub const NCU: &[ReservedArgument] = &[
+pub(crate) const NCU: &[ReservedArgument] = &[
     ("export", READS),
     ("force-overwrite", READS),
     ("import", READS),
@@ -40,7 +40,7 @@ pub const NCU: &[ReservedArgument] = &[
 ];
 
 /// What Rooflens sets of Nsight Systems.
-pub const NSYS: &[ReservedArgument] = &[
+pub(crate) const NSYS: &[ReservedArgument] = &[
     ("output", READS),
     ("export", READS),
     ("force-overwrite", READS),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use rooflens_compose::value::Node;
 
 pub use self::pipeline::{NcuSettings, NsysSettings, Pipeline, Samples, StaticAnalysis};
-pub use self::section::ConfigSection;
+pub(crate) use self::section::ConfigSection;
 use crate::environment::{Interpreter, WorkloadEnvironment};
 use crate::error::{SettingsError, SettingsProblem};
 use crate::plan::{CommandWord, PlanRoot};
@@ -20,7 +20,7 @@ use crate::runtimes::{self, Runtime};
 #[derive(Debug, Clone)]
 pub struct RunSettings {
     /// The model.
-    pub model: ModelSettings,
+    pub(crate) model: ModelSettings,
     /// The samples.
     pub dataset: Dataset,
     /// The device.
@@ -44,13 +44,13 @@ pub struct SamplerSettings {
 
 /// The model.
 #[derive(Debug, Clone)]
-pub struct ModelSettings {
+pub(crate) struct ModelSettings {
     /// Its name, in reports.
-    pub name: String,
+    pub(crate) name: String,
     /// Its folder, from the project's own.
-    pub path: String,
+    pub(crate) path: String,
     /// Format to compute in; nothing where it is the config's own.
-    pub dtype: Option<String>,
+    pub(crate) dtype: Option<String>,
 }
 
 /// The samples.
@@ -87,15 +87,15 @@ pub struct Hardware {
 #[derive(Debug, Clone)]
 pub struct RuntimeSettings {
     /// Which.
-    pub runtime: &'static dyn Runtime,
+    pub(crate) runtime: &'static dyn Runtime,
     /// Most sequences in a step.
-    pub batch_size: u64,
+    pub(crate) batch_size: u64,
     /// Environment variables of the workload.
     pub env: BTreeMap<String, String>,
     /// A workload that takes longer is stopped.
-    pub timeout_s: Option<u64>,
+    pub(crate) timeout_s: Option<u64>,
     /// What it runs, in reports; nothing where that is the model's name.
-    pub label: Option<String>,
+    pub(crate) label: Option<String>,
     /// The environment that Python runs in; nothing where the interpreter is named itself.
     pub environment: Option<WorkloadEnvironment>,
     /// What only this runtime has.
@@ -126,13 +126,13 @@ impl RuntimeSettings {
 #[derive(Debug, Clone)]
 pub struct RuntimeOptions {
     /// The interpreter.
-    pub python: String,
+    pub(crate) python: String,
     /// Devices that share each layer.
     pub tensor_parallel: u64,
     /// Format of cached keys and values; nothing where it is the runtime's choice.
-    pub kv_dtype: Option<String>,
+    pub(crate) kv_dtype: Option<String>,
     /// Folder of the model, for a runtime that does not run the one of the config.
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
 }
 
 /// What is written at the end.

@@ -12,52 +12,52 @@ use crate::profilers::cublas_log;
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     /// Those that are on, in their order, each with the place that says so.
-    pub on: Vec<(RunStage, Option<Box<ProblemPlace>>)>,
+    pub(crate) on: Vec<(RunStage, Option<Box<ProblemPlace>>)>,
     /// What the model must cost.
-    pub static_analysis: StaticAnalysis,
+    pub(crate) static_analysis: StaticAnalysis,
     /// Nsight Systems.
-    pub nsys: NsysSettings,
+    pub(crate) nsys: NsysSettings,
     /// Nsight Compute.
     pub ncu: NcuSettings,
     /// The log of the matrix library.
-    pub cublas_log: CublasLogSettings,
+    pub(crate) cublas_log: CublasLogSettings,
     /// What is kept of single samples, by stage.
-    pub samples: Vec<(RunStage, Samples)>,
+    pub(crate) samples: Vec<(RunStage, Samples)>,
 }
 
 /// Settings of Nsight Systems.
 #[derive(Debug, Clone, Default)]
 pub struct NsysSettings {
     /// The program.
-    pub program: String,
+    pub(crate) program: String,
     /// The phase to capture; none: the whole run.
-    pub capture: Option<String>,
+    pub(crate) capture: Option<String>,
     /// What to trace.
-    pub trace: Vec<String>,
+    pub(crate) trace: Vec<String>,
     /// Samples of call stacks.
-    pub sample: String,
+    pub(crate) sample: String,
     /// A graph as one row, or each kernel in it.
-    pub cuda_graph_trace: String,
+    pub(crate) cuda_graph_trace: String,
     /// Counters of the device over time.
-    pub gpu_metrics: bool,
+    pub(crate) gpu_metrics: bool,
     /// Arguments of the user's own.
-    pub args: Vec<String>,
+    pub(crate) args: Vec<String>,
 }
 
 /// Settings of the matrix library's log.
 #[derive(Debug, Clone, Default)]
-pub struct CublasLogSettings {
+pub(crate) struct CublasLogSettings {
     /// Whose log it is.
-    pub library: String,
+    pub(crate) library: String,
 }
 
 /// Settings of Nsight Compute.
 #[derive(Debug, Clone, Default)]
 pub struct NcuSettings {
     /// The program.
-    pub program: String,
+    pub(crate) program: String,
     /// The phase whose launches are profiled; none: any.
-    pub phase: Option<String>,
+    pub(crate) phase: Option<String>,
     /// Kernels, by their time in the timeline.
     pub top_kernels: u64,
     /// Launches of each.
@@ -65,15 +65,15 @@ pub struct NcuSettings {
     /// Kernels by name: only those that one of them matches; all where there is none.
     pub kernel: Vec<KernelRegex>,
     /// A set of sections.
-    pub set: Option<String>,
+    pub(crate) set: Option<String>,
     /// What to measure.
-    pub sections: Vec<String>,
+    pub(crate) sections: Vec<String>,
     /// Single metrics beside.
     pub metrics: Vec<String>,
     /// Whether clocks are held.
-    pub clock_control: String,
+    pub(crate) clock_control: String,
     /// Arguments of the user's own.
-    pub args: Vec<String>,
+    pub(crate) args: Vec<String>,
 }
 
 /// What a stage keeps of single samples.
@@ -89,9 +89,9 @@ pub struct Samples {
 #[derive(Debug, Clone)]
 pub struct StaticAnalysis {
     /// Sequences in a step.
-    pub batch_sizes: Vec<u64>,
+    pub(crate) batch_sizes: Vec<u64>,
     /// Tokens in the cache; none where they are those of the prompts.
-    pub contexts: Vec<u64>,
+    pub(crate) contexts: Vec<u64>,
 }
 
 impl Pipeline {

@@ -19,7 +19,7 @@ pub struct ConfigSection<'a> {
 
 impl<'a> ConfigSection<'a> {
     /// The whole config.
-    pub fn root(node: &'a Node) -> Read<Self> {
+    pub(crate) fn root(node: &'a Node) -> Read<Self> {
         Self::of(String::new(), node)
     }
 
@@ -31,19 +31,19 @@ impl<'a> ConfigSection<'a> {
     }
 
     /// A mapping within.
-    pub fn section(&mut self, key: &str) -> Read<ConfigSection<'a>> {
+    pub(crate) fn section(&mut self, key: &str) -> Read<ConfigSection<'a>> {
         let node = self.required(key)?;
         ConfigSection::of(self.key(key), node)
     }
 
     /// A mapping within, where there is one.
-    pub fn optional_section(&mut self, key: &str) -> Read<Option<ConfigSection<'a>>> {
+    pub(crate) fn optional_section(&mut self, key: &str) -> Read<Option<ConfigSection<'a>>> {
         let path = self.key(key);
         self.optional(key)?.map(|node| ConfigSection::of(path, node)).transpose()
     }
 
     /// A text.
-    pub fn text(&mut self, key: &str) -> Read<String> {
+    pub(crate) fn text(&mut self, key: &str) -> Read<String> {
         let node = self.required(key)?;
         node.as_str().map(str::to_owned).ok_or_else(|| wrong(&self.key(key), node, "a string"))
     }
@@ -58,12 +58,12 @@ impl<'a> ConfigSection<'a> {
     }
 
     /// A text, where there is one.
-    pub fn optional_text(&mut self, key: &str) -> Read<Option<String>> {
+    pub(crate) fn optional_text(&mut self, key: &str) -> Read<Option<String>> {
         if self.optional(key)?.is_none() { Ok(None) } else { self.text(key).map(Some) }
     }
 
     /// True or false.
-    pub fn flag(&mut self, key: &str) -> Read<bool> {
+    pub(crate) fn flag(&mut self, key: &str) -> Read<bool> {
         let node = self.required(key)?;
         match node.value {
             Value::Bool(flag) => Ok(flag),
@@ -72,7 +72,7 @@ impl<'a> ConfigSection<'a> {
     }
 
     /// True or false, where it is said.
-    pub fn optional_flag(&mut self, key: &str) -> Read<Option<bool>> {
+    pub(crate) fn optional_flag(&mut self, key: &str) -> Read<Option<bool>> {
         if self.optional(key)?.is_none() { Ok(None) } else { self.flag(key).map(Some) }
     }
 
@@ -83,7 +83,7 @@ impl<'a> ConfigSection<'a> {
     }
 
     /// A whole number from 1 up.
-    pub fn positive(&mut self, key: &str) -> Read<u64> {
+    pub(crate) fn positive(&mut self, key: &str) -> Read<u64> {
         let node = self.required(key)?;
         count(node)
             .filter(|count| *count > 0)
@@ -91,12 +91,12 @@ impl<'a> ConfigSection<'a> {
     }
 
     /// A whole number from 1 up, where there is one.
-    pub fn optional_positive(&mut self, key: &str) -> Read<Option<u64>> {
+    pub(crate) fn optional_positive(&mut self, key: &str) -> Read<Option<u64>> {
         if self.optional(key)?.is_none() { Ok(None) } else { self.positive(key).map(Some) }
     }
 
     /// A number of any kind.
-    pub fn optional_number(&mut self, key: &str) -> Read<Option<f64>> {
+    pub(crate) fn optional_number(&mut self, key: &str) -> Read<Option<f64>> {
         let path = self.key(key);
         let Some(node) = self.optional(key)? else { return Ok(None) };
         match &node.value {
@@ -107,7 +107,7 @@ impl<'a> ConfigSection<'a> {
     }
 
     /// A number above 0, where there is one.
-    pub fn optional_positive_number(&mut self, key: &str) -> Read<Option<f64>> {
+    pub(crate) fn optional_positive_number(&mut self, key: &str) -> Read<Option<f64>> {
         match self.optional_number(key)? {
             Some(number) if number <= 0.0 => {
                 Err(wrong(&self.key(key), self.required(key)?, "a number above 0"))
@@ -117,7 +117,7 @@ impl<'a> ConfigSection<'a> {
     }
 
     /// One of some words.
-    pub fn choice(&mut self, key: &str, known: &[&'static str]) -> Read<String> {
+    pub(crate) fn choice(&mut self, key: &str, known: &[&'static str]) -> Read<String> {
         let node = self.required(key)?;
         let text = self.text(key)?;
         if known.contains(&text.as_str()) {
@@ -129,7 +129,7 @@ impl<'a> ConfigSection<'a> {
     }
 
     /// A list of texts.
-    pub fn texts(&mut self, key: &str) -> Read<Vec<String>> {
+    pub(crate) fn texts(&mut self, key: &str) -> Read<Vec<String>> {
         let node = self.required(key)?;
         let text = |item: &Node| item.as_str().map(str::to_owned);
         let texts = match &node.value {
@@ -155,18 +155,18 @@ impl<'a> ConfigSection<'a> {
     }
 
     /// A list of texts; empty where there is none.
-    pub fn optional_texts(&mut self, key: &str) -> Read<Vec<String>> {
+    pub(crate) fn optional_texts(&mut self, key: &str) -> Read<Vec<String>> {
         if self.optional(key)?.is_none() { Ok(Vec::new()) } else { self.texts(key) }
     }
 
     /// A text of a list that cannot be taken.
-    pub fn refused(&self, key: &str, is: &str, why: String) -> SettingsError {
+    pub(crate) fn refused(&self, key: &str, is: &str, why: String) -> SettingsError {
         let problem = Problem::Refused { key: self.key(key), is: is.to_owned(), why };
         SettingsError::at(problem, &self.node(key).unwrap_or(self.node).origin)
     }
 
     /// A list of some words.
-    pub fn choices(&mut self, key: &str, known: &[&'static str]) -> Read<Vec<String>> {
+    pub(crate) fn choices(&mut self, key: &str, known: &[&'static str]) -> Read<Vec<String>> {
         let node = self.required(key)?;
         let texts = self.texts(key)?;
         match texts.iter().find(|text| !known.contains(&text.as_str())) {
@@ -180,7 +180,7 @@ impl<'a> ConfigSection<'a> {
     }
 
     /// Whole numbers from 1 up; none where it is null.
-    pub fn optional_positives(&mut self, key: &str) -> Read<Vec<u64>> {
+    pub(crate) fn optional_positives(&mut self, key: &str) -> Read<Vec<u64>> {
         let path = self.key(key);
         let Some(node) = self.optional(key)? else { return Ok(Vec::new()) };
         let numbers = match &node.value {
@@ -191,7 +191,7 @@ impl<'a> ConfigSection<'a> {
     }
 
     /// Environment variables.
-    pub fn variables(&mut self, key: &str) -> Read<BTreeMap<String, String>> {
+    pub(crate) fn variables(&mut self, key: &str) -> Read<BTreeMap<String, String>> {
         let path = self.key(key);
         let Some(node) = self.optional(key)? else { return Ok(BTreeMap::new()) };
         let Some(map) = node.as_map() else { return Err(wrong(&path, node, "a mapping")) };
@@ -213,13 +213,13 @@ impl<'a> ConfigSection<'a> {
     }
 
     /// The error of two keys that exclude each other, at the place of the first.
-    pub fn conflict(&self, key: &str, other: &str) -> SettingsError {
+    pub(crate) fn conflict(&self, key: &str, other: &str) -> SettingsError {
         let problem = Problem::Conflict { key: self.key(key), other: self.key(other) };
         SettingsError::at(problem, &self.node(key).unwrap_or(self.node).origin)
     }
 
     /// The node of a key, where somebody wants to name its place.
-    pub fn node(&self, key: &str) -> Option<&'a Node> {
+    pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {
         self.map.get(&Key::from(key))
     }
 

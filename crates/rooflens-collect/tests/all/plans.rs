@@ -9,7 +9,7 @@ use rooflens_compose::sources::{ConfigSource, SearchPath};
 use rooflens_compose::{ComposeRequest, Composer, Host};
 
 fn skeleton() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../rooflens-project/skeleton/conf")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../rooflens-collect/skeleton/conf")
 }
 
 fn planned(overrides: &[&str]) -> Result<RunPlan, PlanError> {

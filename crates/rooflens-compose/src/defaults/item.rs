@@ -5,7 +5,7 @@ use crate::value::{Key, Map, Node, Origin, Value, python_str};
 
 /// What is chosen for a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice {
+pub(crate) enum Choice {
     /// Nothing.
     None,
     /// One option.
@@ -107,7 +107,7 @@ impl Item {
     }
 
     /// The text that may be an interpolation: the option, or the path of a config.
-    pub(crate) fn interpolated(&self) -> Option<String> {
+    pub fn interpolated(&self) -> Option<String> {
         let text = match &self.named {
             Named::Config { .. } => self.config_path(),
             Named::Group { choice: Choice::One(name), .. } => name.clone(),
@@ -117,7 +117,7 @@ impl Item {
     }
 
     /// The name of its config: the option, or the last step of a path.
-    pub(crate) fn name(&self) -> Option<&str> {
+    pub fn name(&self) -> Option<&str> {
         match &self.named {
             Named::Config { path } => Some(path.rsplit_once('/').map_or(path.as_str(), |(_, name)| name)),
             Named::Group { choice: Choice::One(name), .. } => Some(name),

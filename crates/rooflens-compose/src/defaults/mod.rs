@@ -16,7 +16,6 @@ use crate::overrides::Override;
 use crate::resolve::EvaluationSettings;
 use crate::sources::Repository;
 
-pub use item::Choice;
 pub use tree::{DefaultEntry, DefaultsTree};
 
 pub(crate) use item::{Item, read_items};

@@ -32,7 +32,7 @@ impl DefaultsTree {
 
     /// What it is called: `group: option`, the path of a config, `_self_`, or `<root>`.
     #[must_use]
-    pub fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         match &self.item {
             None => "<root>".to_owned(),
             Some(item) if item.is_group() => {
@@ -44,7 +44,7 @@ impl DefaultsTree {
 
     /// The configs of its defaults list, in order.
     #[must_use]
-    pub fn children(&self) -> &[DefaultsTree] {
+    pub(crate) fn children(&self) -> &[DefaultsTree] {
         self.children.as_deref().unwrap_or_default()
     }
 }

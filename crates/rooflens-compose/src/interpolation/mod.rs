@@ -124,7 +124,7 @@ pub(crate) fn is_interpolation(text: &str) -> bool {
 
 /// The parts of a config value's text. A lone interpolation part stands for its value, of any type; several parts are
 /// joined as text. The empty text is not accepted.
-pub(crate) fn parse(text: &str) -> Result<Vec<TextPart>, GrammarError> {
+pub fn parse(text: &str) -> Result<Vec<TextPart>, GrammarError> {
     parser::Parser::new(text, token::tokens(text, token::Mode::Text)?).config_value()
 }
 

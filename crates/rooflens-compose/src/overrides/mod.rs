@@ -77,9 +77,9 @@ pub(crate) enum OverrideValue {
 #[error("override '{}', {error}", shortened(text))]
 pub struct OverrideError {
     /// The override.
-    pub text: String,
+    pub(crate) text: String,
     /// What is wrong, and where.
-    pub error: GrammarError,
+    pub(crate) error: GrammarError,
 }
 
 /// A sweep whose values cannot be listed.
@@ -203,7 +203,7 @@ impl Override {
 
     /// Whether it names something of Hydra's own: `hydra.run.dir`, `hydra/launcher`.
     #[must_use]
-    pub fn is_hydra(&self) -> bool {
+    pub(crate) fn is_hydra(&self) -> bool {
         self.key.starts_with("hydra.") || self.key.starts_with("hydra/")
     }
 
@@ -250,7 +250,7 @@ impl Override {
 
     /// Where the value came from, for the nodes it is put into.
     #[must_use]
-    pub fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         let column = u32::try_from(self.column).unwrap_or(u32::MAX);
         Origin { source: ValueSource::CommandLine(self.text.as_str().into()), line: 0, column }
     }

@@ -22,9 +22,9 @@ pub(crate) use select::{Found, python_int};
 #[error("{}{fault}", at(key))]
 pub struct ResolveError {
     /// The key whose value was asked for; empty where it is none of a config's.
-    pub key: String,
+    pub(crate) key: String,
     /// Why there is no answer.
-    pub fault: ResolveFault,
+    pub(crate) fault: ResolveFault,
 }
 
 fn at(key: &str) -> String {
@@ -36,7 +36,7 @@ fn at(key: &str) -> String {
 #[non_exhaustive]
 #[rustfmt::skip] // One fault, two lines.
 #[allow(missing_docs, reason = "the messages say what each is")]
-pub enum ResolveFault {
+pub(crate) enum ResolveFault {
     #[error("{0}")]
     Grammar(#[from] GrammarError),
     #[error("the interpolation refers to '{target}', which does not exist{}", meant(suggestion.as_deref()))]

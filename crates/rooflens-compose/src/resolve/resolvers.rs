@@ -44,7 +44,7 @@ impl Resolvers {
     }
 
     /// The names of all resolvers.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let built_in = ALL.iter().map(|(name, _)| *name);
         built_in.chain(self.custom.keys().map(String::as_str))
     }
@@ -64,9 +64,9 @@ impl std::fmt::Debug for Resolvers {
 #[derive(Debug, Clone)]
 pub struct EvaluationSettings {
     /// The machine.
-    pub host: Host,
+    pub(crate) host: Host,
     /// The resolvers.
-    pub resolvers: Resolvers,
+    pub(crate) resolvers: Resolvers,
     /// The time of a run, once it was asked for. A run has one, and so have all its jobs.
     time: Arc<OnceLock<LocalTime>>,
 }
@@ -74,13 +74,13 @@ pub struct EvaluationSettings {
 impl EvaluationSettings {
     /// A machine and some resolvers.
     #[must_use]
-    pub fn new(host: Host, resolvers: Resolvers) -> Self {
+    pub(crate) fn new(host: Host, resolvers: Resolvers) -> Self {
         Self { host, resolvers, time: Arc::default() }
     }
 
     /// The same resolvers for another run, which reads the clock again.
     #[must_use]
-    pub fn renewed(&self) -> Self {
+    pub(crate) fn renewed(&self) -> Self {
         Self { time: Arc::default(), ..self.clone() }
     }
 

@@ -13,11 +13,11 @@ pub(crate) use repository::{Repository, Texts, check_interpolations};
 
 /// A place to look for configs, and who named it.
 #[derive(Debug, Clone)]
-pub struct SearchEntry {
+pub(crate) struct SearchEntry {
     /// Who named it: `hydra`, `main`, `command-line`, `schema`, or the place of `hydra.searchpath`.
-    pub provider: String,
+    pub(crate) provider: String,
     /// The place.
-    pub source: ConfigSource,
+    pub(crate) source: ConfigSource,
 }
 
 impl fmt::Display for SearchEntry {
@@ -49,7 +49,7 @@ impl SearchPath {
 
     /// With one more place after those that were named so far.
     #[must_use]
-    pub fn with(mut self, provider: &str, source: ConfigSource) -> Self {
+    pub(crate) fn with(mut self, provider: &str, source: ConfigSource) -> Self {
         let before_classes = self.entries.len().saturating_sub(1);
         self.entries.insert(before_classes, SearchEntry { provider: provider.to_owned(), source });
         self
@@ -57,19 +57,19 @@ impl SearchPath {
 
     /// The places, in order.
     #[must_use]
-    pub fn entries(&self) -> &[SearchEntry] {
+    pub(crate) fn entries(&self) -> &[SearchEntry] {
         &self.entries
     }
 
     /// Whether a config group of this path exists.
     #[must_use]
-    pub fn group_exists(&self, group: &str) -> bool {
+    pub(crate) fn group_exists(&self, group: &str) -> bool {
         self.entries.iter().any(|entry| entry.source.is_group(group))
     }
 
     /// Whether a config of this path exists; `.yaml` may be left out.
     #[must_use]
-    pub fn config_exists(&self, path: &str) -> bool {
+    pub(crate) fn config_exists(&self, path: &str) -> bool {
         self.entries.iter().any(|entry| entry.source.is_config(path))
     }
 

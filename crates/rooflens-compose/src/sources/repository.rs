@@ -54,7 +54,7 @@ impl<'a> Repository<'a> {
     }
 
     /// A config; nothing where no place of the search path has it.
-    pub(crate) fn load(&self, path: &str) -> Result<Option<Rc<Loaded>>, ComposeError> {
+    pub fn load(&self, path: &str) -> Result<Option<Rc<Loaded>>, ComposeError> {
         if let Some(known) = self.cache.borrow().get(path) {
             return Ok(known.clone());
         }

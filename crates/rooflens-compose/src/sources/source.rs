@@ -56,7 +56,7 @@ impl ConfigSource {
 
     /// What stands before `://`.
     #[must_use]
-    pub fn scheme(&self) -> &'static str {
+    pub(crate) fn scheme(&self) -> &'static str {
         match self {
             ConfigSource::Folder { .. } => "file",
             ConfigSource::Memory(_) => "memory",
@@ -66,7 +66,7 @@ impl ConfigSource {
 
     /// What stands behind `://`.
     #[must_use]
-    pub fn path(&self) -> Cow<'_, str> {
+    pub(crate) fn path(&self) -> Cow<'_, str> {
         match self {
             ConfigSource::Folder { named, .. } => named.to_string_lossy(),
             ConfigSource::Memory(_) => Cow::Borrowed(""),
@@ -76,13 +76,13 @@ impl ConfigSource {
 
     /// Whether it can be searched at all.
     #[must_use]
-    pub fn is_available(&self) -> bool {
+    pub(crate) fn is_available(&self) -> bool {
         self.is_group("")
     }
 
     /// Whether it has a group of this path.
     #[must_use]
-    pub fn is_group(&self, group: &str) -> bool {
+    pub(crate) fn is_group(&self, group: &str) -> bool {
         match self {
             ConfigSource::Folder { folder, .. } => folder.join(group).is_dir(),
             ConfigSource::Memory(files) => holds_group(files.keys().map(String::as_str), group),
@@ -92,7 +92,7 @@ impl ConfigSource {
 
     /// Whether it has a config of this path.
     #[must_use]
-    pub fn is_config(&self, path: &str) -> bool {
+    pub(crate) fn is_config(&self, path: &str) -> bool {
         let file = file_name(path);
         match self {
             ConfigSource::Folder { folder, .. } => folder.join(&*file).is_file(),
@@ -103,7 +103,7 @@ impl ConfigSource {
 
     /// The options of a group, or the groups in it, in no particular order.
     #[must_use]
-    pub fn list(&self, group: &str, listing: GroupContent) -> Vec<String> {
+    pub(crate) fn list(&self, group: &str, listing: GroupContent) -> Vec<String> {
         let join = |name: &str| {
             if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") }
         };
@@ -157,7 +157,7 @@ impl ConfigSource {
 
     /// A folder named by `hydra.searchpath`: `file://` may be left out. The error is the scheme
     /// that cannot be searched.
-    pub(crate) fn parse(path: &str, working_folder: &Path) -> Result<Self, String> {
+    pub fn parse(path: &str, working_folder: &Path) -> Result<Self, String> {
         match path.split_once("://") {
             None | Some(("file", _)) => {
                 let path = path.strip_prefix("file://").unwrap_or(path);

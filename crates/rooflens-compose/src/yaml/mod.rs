@@ -21,11 +21,11 @@ use crate::value::{Key, Map, Node, Origin, Value, ValueSource};
 pub use dump::dump;
 
 /// The deepest nesting that is read.
-pub const MAX_DEPTH: usize = 250;
+pub(crate) const MAX_DEPTH: usize = 250;
 /// The most nodes a document may have once its aliases are copied.
-pub const MAX_NODES: usize = 1_000_000;
+pub(crate) const MAX_NODES: usize = 1_000_000;
 /// The most bytes of text that aliases may copy.
-pub const MAX_ALIASED_BYTES: usize = 64 << 20;
+pub(crate) const MAX_ALIASED_BYTES: usize = 64 << 20;
 
 /// How much of a file Hydra reads for its header.
 const HEADER_CHARS: usize = 512;

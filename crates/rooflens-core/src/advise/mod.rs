@@ -1,6 +1,6 @@
 //! What to change, and what it would bring: of a run, a trace, or a table of kernels.
 
-pub mod alternatives;
+pub(crate) mod alternatives;
 mod table;
 mod what_if;
 
@@ -42,11 +42,11 @@ pub struct AdviceRequest {
 /// What to change.
 pub struct AdviceReport {
     /// Every finding; the advice and the ledger among them.
-    pub findings: Findings,
+    pub(crate) findings: Findings,
     /// What the advice rests on besides the input.
-    pub assumptions: Vec<String>,
+    pub(crate) assumptions: Vec<String>,
     /// The ledger of each phase with a changed model.
-    pub what_if: Vec<WhatIf>,
+    pub(crate) what_if: Vec<WhatIf>,
     /// Whether reading was ended early.
     pub stopped: bool,
 }
@@ -55,17 +55,17 @@ pub struct AdviceReport {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct AdviceDocument<'a> {
     /// `rooflens.advice`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// Where the time goes, in a sentence; null where nothing was analyzed.
-    pub verdict: Option<Cow<'a, str>>,
+    pub(crate) verdict: Option<Cow<'a, str>>,
     /// Where the time of each phase goes; null where there is no timeline.
-    pub ledger: Option<Cow<'a, Ledger>>,
+    pub(crate) ledger: Option<Cow<'a, Ledger>>,
     /// What to change; null without a ledger.
-    pub advice: Option<Cow<'a, AdviceList>>,
+    pub(crate) advice: Option<Cow<'a, AdviceList>>,
     /// The ledger of each phase with a changed model, if requested.
-    pub what_if: Cow<'a, [WhatIf]>,
+    pub(crate) what_if: Cow<'a, [WhatIf]>,
     /// What the advice rests on besides the input.
-    pub assumptions: Cow<'a, [String]>,
+    pub(crate) assumptions: Cow<'a, [String]>,
 }
 
 impl AdviceReport {
@@ -130,16 +130,20 @@ pub(crate) fn complete(
 
 /// The model that an input was compared with.
 #[derive(Default)]
-pub struct Compared {
+pub(crate) struct Compared {
     /// What was decided about it; nothing where no model is known.
-    pub record: Option<ModelRecord>,
+    pub(crate) record: Option<ModelRecord>,
     /// The model with the steps that went through it; nothing where no lower bound could be computed.
-    pub joined: Option<ModelContext>,
+    pub(crate) joined: Option<ModelContext>,
 }
 
 /// Gives findings their lower bounds: by the model that was named, else by the one that the run was compared with
 /// before.
-pub fn join_floor(input: &Input, model: &ModelRequest, findings: &mut Findings) -> Result<Compared, Error> {
+pub(crate) fn join_floor(
+    input: &Input,
+    model: &ModelRequest,
+    findings: &mut Findings,
+) -> Result<Compared, Error> {
     trace_device::recognise(findings);
     let run = run_of(input);
     let own = run.filter(|run| crate::run::is_own(run));

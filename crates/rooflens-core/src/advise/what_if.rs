@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::model::{ModelContext, ResolvedModel};
 
 /// The ledger of every phase that has a floor, with keys of the config set to other values.
-pub fn changed(
+pub(crate) fn changed(
     joined: &ModelContext,
     findings: &Findings,
     set: &[(String, String)],

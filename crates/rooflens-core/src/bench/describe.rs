@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rooflens_compare::headline::measured_requests;
-use rooflens_compare::load::account::{LatencyParts, SlowBy, slow_requests, typical_gap};
-use rooflens_compare::load::pareto::{OperatingPoint, pareto_front};
-use rooflens_compare::load::search::RateSearch;
-use rooflens_compare::load::slo::Slo;
-use rooflens_compare::load::steady::SteadyVerdict;
+use rooflens_analyze::compare::headline::measured_requests;
+use rooflens_analyze::compare::load::account::{LatencyParts, SlowBy, slow_requests, typical_gap};
+use rooflens_analyze::compare::load::pareto::{OperatingPoint, pareto_front};
+use rooflens_analyze::compare::load::search::RateSearch;
+use rooflens_analyze::compare::load::slo::Slo;
+use rooflens_analyze::compare::load::steady::SteadyVerdict;
 use rooflens_load::scrape::ServerSummary;
 use rooflens_load::why::{LoadContext, find_latency_cause};
 use rooflens_report::bench::BenchFacts;
@@ -25,35 +25,35 @@ use crate::document::SchemaTag;
 use crate::run::StepFacts;
 
 /// A document, and the same for people.
-pub struct Described {
+pub(crate) struct Described {
     /// For programs.
-    pub document: BenchDocument,
+    pub(crate) document: BenchDocument,
     /// For people.
-    pub facts: BenchFacts,
+    pub(crate) facts: BenchFacts,
     /// Its folder.
-    pub folder: std::path::PathBuf,
+    pub(crate) folder: std::path::PathBuf,
 }
 
 /// A level with all that is known of it.
-pub struct DescribedLevel<'a> {
+pub(crate) struct DescribedLevel<'a> {
     /// What was asked.
-    pub request: &'a BenchRequest,
+    pub(crate) request: &'a BenchRequest,
     /// What it left.
-    pub run: &'a LevelRun,
+    pub(crate) run: &'a LevelRun,
     /// What that comes to.
-    pub numbers: &'a LevelNumbers,
+    pub(crate) numbers: &'a LevelNumbers,
     /// The objectives.
-    pub slo: Option<&'a Slo>,
+    pub(crate) slo: Option<&'a Slo>,
     /// The model to compare with.
-    pub model: Option<&'a KnownModel>,
+    pub(crate) model: Option<&'a KnownModel>,
     /// What requests call the model.
-    pub model_name: &'a str,
+    pub(crate) model_name: &'a str,
     /// Flags of a server that was started.
-    pub flags: &'a BTreeMap<String, String>,
+    pub(crate) flags: &'a BTreeMap<String, String>,
 }
 
 /// Describes a level.
-pub fn describe(level: DescribedLevel<'_>) -> Described {
+pub(crate) fn describe(level: DescribedLevel<'_>) -> Described {
     let DescribedLevel { request, run, numbers, slo, model, model_name, flags } = level;
     let requests = measured_requests(&run.requests, &numbers.tokens);
     let gap = typical_gap(&requests);
@@ -208,7 +208,7 @@ fn reasons(document: &BenchDocument, request: &BenchRequest) -> BTreeMap<String,
 }
 
 /// What helps against failures of a kind.
-pub fn help(kind: &str) -> Option<String> {
+pub(crate) fn help(kind: &str) -> Option<String> {
     let text = match kind {
         "http_404" => "the server may not have this endpoint or model: try --api chat, or --model NAME",
         "http_400" | "http_422" => "the server refuses the request: see the message; --extra-body changes it",
@@ -314,7 +314,7 @@ fn found(search: &RateSearch) -> SearchFacts {
 }
 
 /// What a lost worker means, in words.
-pub fn lost(workers: &[WorkerFacts]) -> Vec<String> {
+pub(crate) fn lost(workers: &[WorkerFacts]) -> Vec<String> {
     let word = |worker: &WorkerFacts| {
         let why = worker.lost.as_ref()?;
         Some(format!("worker {} was lost after {} requests: {why}", worker.address, worker.requests))

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rooflens_compare::load::account::SlowRequests;
-use rooflens_compare::load::slo::{Goodput, ObjectiveResult};
-use rooflens_compare::load::steady::Steadiness;
+use rooflens_analyze::compare::load::account::SlowRequests;
+use rooflens_analyze::compare::load::slo::{Goodput, ObjectiveResult};
+use rooflens_analyze::compare::load::steady::Steadiness;
 use rooflens_load::record::ClientHealth;
 use rooflens_load::scrape::ServerSummary;
 use rooflens_load::why::LatencyFinding;
@@ -22,11 +22,11 @@ use crate::run::metrics::{Measured, Spread};
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct BenchDocument {
     /// `rooflens.bench`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// `complete`, or `incomplete` if it was stopped or a worker was lost.
-    pub status: String,
+    pub(crate) status: String,
     /// The folder's name; empty if nothing was saved.
-    pub run: String,
+    pub(crate) run: String,
     /// The server.
     pub server: ServerFacts,
     /// What was offered.
@@ -44,46 +44,46 @@ pub struct BenchDocument {
     /// Failed requests by kind, the most frequent first.
     pub errors: Vec<ErrorCount>,
     /// Tokens of completed requests.
-    pub tokens: TokenTotals,
+    pub(crate) tokens: TokenTotals,
     /// Objectives of `--slo`.
-    pub objectives: Vec<ObjectiveResult>,
+    pub(crate) objectives: Vec<ObjectiveResult>,
     /// Whether all are met; null without any, or where one could not be decided.
     pub slo_met: Option<bool>,
     /// Requests that meet the objectives that apply to a single request; null without any.
-    pub goodput: Option<Goodput>,
+    pub(crate) goodput: Option<Goodput>,
     /// Where latency goes, and why, in a sentence; null where nothing stands out.
     pub why: Option<LatencyFinding>,
     /// Mean time of a measured request, by part; they add up to the mean latency.
-    pub latency_parts: Vec<PartMean>,
+    pub(crate) latency_parts: Vec<PartMean>,
     /// Which part makes the slowest hundredth of the requests slow; null where they are like the others.
-    pub slowest: Option<SlowRequests>,
+    pub(crate) slowest: Option<SlowRequests>,
     /// Requests at the beginning that do not count.
-    pub warmup: WarmupFacts,
+    pub(crate) warmup: WarmupFacts,
     /// Whether load and latency were steady.
-    pub steady: Steadiness,
+    pub(crate) steady: Steadiness,
     /// From the schedule to being sent; null in a closed loop.
-    pub client_wait_ns: Option<Spread>,
+    pub(crate) client_wait_ns: Option<Spread>,
     /// TTFT that arrivals at the closed loop's own median pace would have seen (coordinated omission corrected); null
     /// in an open loop.
-    pub ttft_at_pace_ns: Option<Spread>,
+    pub(crate) ttft_at_pace_ns: Option<Spread>,
     /// What the server's own metrics say; null where it gives none.
-    pub server_metrics: Option<ServerSummary>,
+    pub(crate) server_metrics: Option<ServerSummary>,
     /// Decoding against the lower bound of the model; null without `--model-config`.
-    pub efficiency: Option<DecodeEfficiency>,
+    pub(crate) efficiency: Option<DecodeEfficiency>,
     /// Device energy per output token, in joules; null where no device was sampled.
-    pub energy_per_token_j: Option<f64>,
+    pub(crate) energy_per_token_j: Option<f64>,
     /// A profile that was taken meanwhile.
-    pub profile: Option<ProfileFacts>,
+    pub(crate) profile: Option<ProfileFacts>,
     /// Levels of a sweep or search, in the order in which they were run; empty for one level.
-    pub levels: Vec<LevelDocument>,
+    pub(crate) levels: Vec<LevelDocument>,
     /// What a search for the highest rate found.
-    pub search: Option<SearchFacts>,
+    pub(crate) search: Option<SearchFacts>,
     /// Workers, if others sent the load.
-    pub workers: Vec<WorkerFacts>,
+    pub(crate) workers: Vec<WorkerFacts>,
     /// How the load test ended, as the steps of a run.
-    pub steps: Vec<StepFacts>,
+    pub(crate) steps: Vec<StepFacts>,
     /// The measured numbers in the form that every run has.
-    pub measured: Option<Measured>,
+    pub(crate) measured: Option<Measured>,
     /// What is null, and why.
     pub not_computed: BTreeMap<String, String>,
 }
@@ -100,17 +100,17 @@ impl BenchDocument {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ServerFacts {
     /// Its address.
-    pub url: String,
+    pub(crate) url: String,
     /// The endpoint, as `completions`.
-    pub api: String,
+    pub(crate) api: String,
     /// Model name in the requests.
     pub model: String,
     /// What it is, by its metrics or as it was started: `vllm`, `sglang` …; null where that is not known.
     pub kind: Option<String>,
     /// Its version.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// Flags that it was started with.
-    pub flags: BTreeMap<String, String>,
+    pub(crate) flags: BTreeMap<String, String>,
 }
 
 /// What was offered.
@@ -119,17 +119,17 @@ pub struct LoadFacts {
     /// In words: `16 users`, `4 requests/s`.
     pub offered: String,
     /// `closed`, `open` or `replay`.
-    pub mode: String,
+    pub(crate) mode: String,
     /// Users of a closed loop.
-    pub concurrency: Option<usize>,
+    pub(crate) concurrency: Option<usize>,
     /// Requests per second of an open loop, at its end.
-    pub rate: Option<f64>,
+    pub(crate) rate: Option<f64>,
     /// Limit of requests in progress.
-    pub max_concurrency: Option<usize>,
+    pub(crate) max_concurrency: Option<usize>,
     /// Arrivals: `poisson`, `constant`, `gamma:0.5`.
-    pub arrivals: Option<String>,
+    pub(crate) arrivals: Option<String>,
     /// Seed of prompts and arrivals.
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 /// What became of the requests.
@@ -142,11 +142,11 @@ pub struct RequestCounts {
     /// Refused, broken or answered with an error.
     pub failed: u64,
     /// Longer than `--timeout`.
-    pub timed_out: u64,
+    pub(crate) timed_out: u64,
     /// Ended by the client, at the end of the test.
-    pub cancelled: u64,
+    pub(crate) cancelled: u64,
     /// Due but not sent, as the test ended before.
-    pub not_sent: u64,
+    pub(crate) not_sent: u64,
 }
 
 /// Failed requests of a kind.
@@ -162,109 +162,109 @@ pub struct ErrorCount {
 
 /// Tokens of all completed requests, with the warm-up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TokenTotals {
+pub(crate) struct TokenTotals {
     /// Of the prompts.
-    pub prompt: u64,
+    pub(crate) prompt: u64,
     /// Of the prompts, from the prefix cache; null where the server does not say.
-    pub cached: Option<u64>,
+    pub(crate) cached: Option<u64>,
     /// Of the outputs.
-    pub output: u64,
+    pub(crate) output: u64,
     /// Requests whose output tokens the server counted (`usage`).
-    pub counted_by_server: u64,
+    pub(crate) counted_by_server: u64,
     /// Requests whose output tokens were counted with the tokenizer.
-    pub counted_by_tokenizer: u64,
+    pub(crate) counted_by_tokenizer: u64,
     /// Requests whose output tokens are taken to be their chunks, as nobody counted them.
-    pub counted_by_chunks: u64,
+    pub(crate) counted_by_chunks: u64,
     /// The server's counts beside those of the tokenizer; null without a tokenizer.
-    pub reconciliation: Option<TokenReconciliation>,
+    pub(crate) reconciliation: Option<TokenReconciliation>,
 }
 
 /// A part of latency.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PartMean {
+pub(crate) struct PartMean {
     /// Which.
-    pub part: String,
+    pub(crate) part: String,
     /// Mean over measured requests.
-    pub mean_ns: f64,
+    pub(crate) mean_ns: f64,
     /// Mean over the slowest hundredth.
-    pub slowest_ns: f64,
+    pub(crate) slowest_ns: f64,
     /// Share of the mean latency.
-    pub share: f64,
+    pub(crate) share: f64,
 }
 
 /// Requests at the beginning that do not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WarmupFacts {
+pub(crate) struct WarmupFacts {
     /// How many.
-    pub requests: u64,
+    pub(crate) requests: u64,
     /// How they were chosen.
-    pub rule: String,
+    pub(crate) rule: String,
 }
 
 /// A profile of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ProfileFacts {
+pub(crate) struct ProfileFacts {
     /// What started it.
-    pub trigger: String,
+    pub(crate) trigger: String,
     /// When it began, since the begin of the load test.
-    pub from_ns: i64,
+    pub(crate) from_ns: i64,
     /// When it ended.
-    pub to_ns: i64,
+    pub(crate) to_ns: i64,
     /// When the server had written its traces.
-    pub written_ns: i64,
+    pub(crate) written_ns: i64,
     /// Traces that it left, in the run directory or where the server wrote them.
-    pub traces: Vec<String>,
+    pub(crate) traces: Vec<String>,
     /// What the analysis of the traces says first.
-    pub verdict: Option<String>,
+    pub(crate) verdict: Option<String>,
     /// What went wrong.
-    pub problem: Option<String>,
+    pub(crate) problem: Option<String>,
 }
 
 /// A level of a sweep or a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelDocument {
     /// What was offered, in words.
-    pub offered: String,
+    pub(crate) offered: String,
     /// Its folder, from that of the run; null if nothing was saved.
-    pub folder: Option<String>,
+    pub(crate) folder: Option<String>,
     /// Headline metrics.
-    pub headline: BTreeMap<String, Option<f64>>,
+    pub(crate) headline: BTreeMap<String, Option<f64>>,
     /// Share of requests that did not complete.
-    pub error_rate: Option<f64>,
+    pub(crate) error_rate: Option<f64>,
     /// Whether the client kept up.
-    pub valid: bool,
+    pub(crate) valid: bool,
     /// Whether the objectives are met.
-    pub slo_met: Option<bool>,
+    pub(crate) slo_met: Option<bool>,
     /// Requests that meet the objectives, per second.
-    pub goodput_requests_per_s: Option<f64>,
+    pub(crate) goodput_requests_per_s: Option<f64>,
     /// Whether no other level has both more output tokens per second and more per user.
-    pub pareto: bool,
+    pub(crate) pareto: bool,
     /// Whether the headline of the document is of this level.
-    pub is_headline: bool,
+    pub(crate) is_headline: bool,
 }
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SearchFacts {
+pub(crate) struct SearchFacts {
     /// The highest rate that met the objectives; null where none did.
-    pub highest_met: Option<f64>,
+    pub(crate) highest_met: Option<f64>,
     /// The lowest rate that did not; null where all did.
-    pub lowest_missed: Option<f64>,
+    pub(crate) lowest_missed: Option<f64>,
     /// How it ended.
-    pub finding: String,
+    pub(crate) finding: String,
 }
 
 /// A worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WorkerFacts {
+pub(crate) struct WorkerFacts {
     /// Its address.
-    pub address: String,
+    pub(crate) address: String,
     /// Requests that it reported.
-    pub requests: u64,
+    pub(crate) requests: u64,
     /// How its clock differs from ours.
-    pub clock_offset_ns: Option<i64>,
+    pub(crate) clock_offset_ns: Option<i64>,
     /// Uncertainty of that.
-    pub clock_error_ns: Option<i64>,
+    pub(crate) clock_error_ns: Option<i64>,
     /// Why it was lost; null if it was not.
-    pub lost: Option<String>,
+    pub(crate) lost: Option<String>,
 }

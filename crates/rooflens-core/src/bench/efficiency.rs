@@ -35,43 +35,43 @@ pub struct ModelOnDevice {
 
 /// Decoding in a window of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DecodeWindow {
+pub(crate) struct DecodeWindow {
     /// When it begins, since the begin of the load test.
-    pub from_ns: i64,
+    pub(crate) from_ns: i64,
     /// Sequences that were decoding: mean over the window.
-    pub batch: f64,
+    pub(crate) batch: f64,
     /// Tokens in the KV cache per sequence: mean.
-    pub context: f64,
+    pub(crate) context: f64,
     /// Time between two chunks of a request: median. One step of the engine, if no step is skipped.
-    pub step_ns: f64,
+    pub(crate) step_ns: f64,
     /// Useful operations / (peak · time); null where the device's peaks are not known.
-    pub mfu: Option<f64>,
+    pub(crate) mfu: Option<f64>,
     /// Bytes that had to move / (peak bandwidth · time).
-    pub mbu: Option<f64>,
+    pub(crate) mbu: Option<f64>,
     /// The lower bound of such a step.
-    pub floor_ns: Option<f64>,
+    pub(crate) floor_ns: Option<f64>,
 }
 
 /// Decoding over time, against the lower bound of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DecodeEfficiency {
+pub(crate) struct DecodeEfficiency {
     /// The device; null where none was named.
-    pub device: Option<String>,
+    pub(crate) device: Option<String>,
     /// Devices that the model is spread over: the tensor-parallel size.
     #[serde(default)]
-    pub tensor_parallel: Option<u64>,
+    pub(crate) tensor_parallel: Option<u64>,
     /// Windows with enough tokens.
-    pub windows: Vec<DecodeWindow>,
+    pub(crate) windows: Vec<DecodeWindow>,
     /// Median over windows of MFU.
-    pub mfu: Option<f64>,
+    pub(crate) mfu: Option<f64>,
     /// Median over windows of MBU.
-    pub mbu: Option<f64>,
+    pub(crate) mbu: Option<f64>,
     /// Median over windows of lower bound / measured time.
-    pub floor_share: Option<f64>,
+    pub(crate) floor_share: Option<f64>,
 }
 
 /// The model with its device.
-pub struct KnownModel {
+pub(crate) struct KnownModel {
     model: Model,
     setup: Setup,
     device: Option<Device>,
@@ -79,7 +79,7 @@ pub struct KnownModel {
 
 impl ModelOnDevice {
     /// Reads the model.
-    pub fn open(&self) -> Result<KnownModel, Error> {
+    pub(crate) fn open(&self) -> Result<KnownModel, Error> {
         let blueprint = files::blueprint(&self.config)?;
         let model = blueprint.model().map_err(|error| Error::NoFloor { reason: error.to_string() })?;
         let parallel = Parallel { tp: self.tensor_parallel, ..Parallel::NONE };
@@ -93,7 +93,12 @@ impl ModelOnDevice {
 
 impl KnownModel {
     /// Decoding over time; nothing where too few tokens were streamed.
-    pub fn decode(&self, requests: &Requests, tokens: &Tokens, span_ns: i64) -> Option<DecodeEfficiency> {
+    pub(crate) fn decode(
+        &self,
+        requests: &Requests,
+        tokens: &Tokens,
+        span_ns: i64,
+    ) -> Option<DecodeEfficiency> {
         let windows: Vec<DecodeWindow> =
             windows(requests, tokens, span_ns).into_iter().filter_map(|window| self.window(window)).collect();
         let median = |pick: fn(&DecodeWindow) -> Option<f64>| {

@@ -1,8 +1,8 @@
 //! The document of a load test, laid out for people.
 
-use rooflens_compare::headline::{self, MeasuredRequest, RequestTimes};
-use rooflens_compare::load::account::LatencyParts;
-use rooflens_compare::load::steady::SteadyVerdict;
+use rooflens_analyze::compare::headline::{self, MeasuredRequest, RequestTimes};
+use rooflens_analyze::compare::load::account::LatencyParts;
+use rooflens_analyze::compare::load::steady::SteadyVerdict;
 use rooflens_load::scrape::{ServerGauge, ServerSample};
 use rooflens_load::why::LatencyCause;
 use rooflens_report::bench::{BenchFacts, LatencyRow, LevelRow, ObjectiveRow, Timeline, TimelineSeries};
@@ -19,17 +19,17 @@ use crate::text::counted;
 const SLOWEST: usize = 8;
 
 /// The rows behind a document.
-pub struct LevelRows<'a> {
+pub(crate) struct LevelRows<'a> {
     /// Measured requests.
-    pub requests: &'a [MeasuredRequest<'a>],
+    pub(crate) requests: &'a [MeasuredRequest<'a>],
     /// Where their latency went: place among the requests, and the parts.
-    pub parts: &'a [(usize, LatencyParts)],
+    pub(crate) parts: &'a [(usize, LatencyParts)],
     /// What the level left.
-    pub run: &'a LevelRun,
+    pub(crate) run: &'a LevelRun,
 }
 
 /// A level for people.
-pub fn of_level(document: &BenchDocument, rows: &LevelRows<'_>, notes: &[String]) -> BenchFacts {
+pub(crate) fn of_level(document: &BenchDocument, rows: &LevelRows<'_>, notes: &[String]) -> BenchFacts {
     BenchFacts {
         lead: lead(document),
         what: what(document),
@@ -196,7 +196,7 @@ fn numbers(document: &BenchDocument) -> Vec<(&'static str, Cell, &'static str)> 
 }
 
 fn objectives(document: &BenchDocument) -> Vec<ObjectiveRow> {
-    let row = |one: &rooflens_compare::load::slo::ObjectiveResult| {
+    let row = |one: &rooflens_analyze::compare::load::slo::ObjectiveResult| {
         let is_time = one.objective.contains("_p");
         let cell = |value: f64| match () {
             () if is_time => Cell::MeanTime(value),
@@ -426,7 +426,7 @@ fn timelines(document: &BenchDocument, rows: &LevelRows<'_>) -> Vec<Timeline> {
 }
 
 /// Levels as rows.
-pub fn level_rows(levels: &[LevelDocument]) -> Vec<LevelRow> {
+pub(crate) fn level_rows(levels: &[LevelDocument]) -> Vec<LevelRow> {
     let row = |level: &LevelDocument| {
         let of = |key: &str| level.headline.get(key).copied().flatten();
         LevelRow {
@@ -448,7 +448,7 @@ pub fn level_rows(levels: &[LevelDocument]) -> Vec<LevelRow> {
 }
 
 /// Says first what a search found, or which level the numbers are of.
-pub fn lead_of_levels(described: &mut Described) {
+pub(crate) fn lead_of_levels(described: &mut Described) {
     let document = &described.document;
     let first = match &document.search {
         Some(search) => format!("Highest rate within the SLO: {}.", search.finding),

@@ -1,6 +1,6 @@
 //! Gates of a load test: what makes it fail.
 
-use rooflens_compare::headline::{self, HeadlineMetric};
+use rooflens_analyze::compare::headline::{self, HeadlineMetric};
 use rooflens_report::block::ChartUnit;
 use rooflens_report::format;
 
@@ -9,7 +9,7 @@ use crate::error::BenchError;
 
 /// A condition under which a load test fails.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BenchGate {
+pub(crate) struct BenchGate {
     text: String,
     condition: Condition,
 }
@@ -41,7 +41,7 @@ impl BenchGate {
     }
 
     /// Whether it asks for objectives.
-    pub fn needs_slo(&self) -> bool {
+    pub(crate) fn needs_slo(&self) -> bool {
         self.condition == Condition::Slo
     }
 

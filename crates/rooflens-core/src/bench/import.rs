@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::headline::{self, MEASURED};
-use rooflens_compare::load::blocks::assign_blocks;
+use rooflens_analyze::compare::headline::{self, MEASURED};
+use rooflens_analyze::compare::load::blocks::assign_blocks;
 use rooflens_ingest::bench_results::{self, BenchResult};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::parquet_io::{edit_run_row, write_table};
@@ -22,34 +22,34 @@ use crate::saved;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedBench {
     /// `rooflens.bench-import`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// `complete`, or `incomplete` where the file has fewer requests than it says there were.
-    pub status: String,
+    pub(crate) status: String,
     /// The client that wrote it.
     pub client: String,
     /// Model that was asked for.
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// Requests per second that were offered; null where they were sent as others ended, or all at once.
-    pub rate: Option<f64>,
+    pub(crate) rate: Option<f64>,
     /// Most requests in progress; null without a limit.
-    pub max_concurrency: Option<i64>,
+    pub(crate) max_concurrency: Option<i64>,
     /// Requests that the file has one by one.
     pub requests: usize,
     /// Metrics that the file states, by key.
-    pub stated: BTreeMap<String, f64>,
+    pub(crate) stated: BTreeMap<String, f64>,
     /// What to keep in mind when its numbers are read.
     pub caveats: Vec<ImportedCaveat>,
     /// The numbers in the form that every run has: computed from the requests where the file has all of them, else as
     /// stated.
     #[schemars(with = "BTreeMap<String, Json>")]
-    pub measured: Json,
+    pub(crate) measured: Json,
 }
 
 /// Something to keep in mind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedCaveat {
     /// A stable word.
-    pub code: String,
+    pub(crate) code: String,
     /// A sentence.
     pub message: String,
 }

@@ -31,64 +31,64 @@ const COUNTED_TEXTS: u64 = 64;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What all levels at one server share.
-pub struct LevelSession<'a> {
+pub(crate) struct LevelSession<'a> {
     /// What is asked.
-    pub request: &'a BenchRequest,
+    pub(crate) request: &'a BenchRequest,
     /// The server's address.
-    pub url: String,
+    pub(crate) url: String,
     /// What is sent.
-    pub spec: WorkloadSpec,
+    pub(crate) spec: WorkloadSpec,
     /// For everything but the load itself.
-    pub client: PlainClient,
+    pub(crate) client: PlainClient,
     /// Limits of single requests, for a profile at the first breach.
-    pub breach: &'a (dyn Fn() -> BreachWatch + Sync),
+    pub(crate) breach: &'a (dyn Fn() -> BreachWatch + Sync),
     /// The most requests that the server runs at once, where whoever started it knows.
-    pub running_limit: Option<f64>,
+    pub(crate) running_limit: Option<f64>,
     /// Where a server that we started writes traces.
-    pub traces: Option<std::path::PathBuf>,
+    pub(crate) traces: Option<std::path::PathBuf>,
 }
 
 /// What a level left.
-pub struct LevelRun {
+pub(crate) struct LevelRun {
     /// The level.
-    pub level: BenchLevel,
+    pub(crate) level: BenchLevel,
     /// The server's address.
-    pub url: String,
+    pub(crate) url: String,
     /// Where its tables are.
-    pub folder: RunDir,
+    pub(crate) folder: RunDir,
     /// Its requests.
-    pub requests: Requests,
+    pub(crate) requests: Requests,
     /// What became of them.
-    pub counts: RequestCounts,
+    pub(crate) counts: RequestCounts,
     /// Failed ones by kind.
-    pub errors: Vec<ErrorCount>,
+    pub(crate) errors: Vec<ErrorCount>,
     /// Tokens.
-    pub tokens: TokenTotals,
+    pub(crate) tokens: TokenTotals,
     /// Rows of `tokens`.
-    pub chunks: u64,
+    pub(crate) chunks: u64,
     /// A few chunks of each request.
-    pub brief: Tokens,
+    pub(crate) brief: Tokens,
     /// What tells why latency is what it is.
-    pub evidence: LoadEvidence,
+    pub(crate) evidence: LoadEvidence,
     /// When a profile kept the server from its work.
-    pub profiled: Vec<(i64, i64)>,
+    pub(crate) profiled: Vec<(i64, i64)>,
     /// Gaps between tokens.
-    pub gaps: Histogram<u64>,
+    pub(crate) gaps: Histogram<u64>,
     /// The engine's account.
-    pub outcome: LoadOutcome,
+    pub(crate) outcome: LoadOutcome,
     /// The server's metrics.
-    pub series: Option<ServerSeries>,
+    pub(crate) series: Option<ServerSeries>,
     /// A profile that was taken.
-    pub profile: Option<ProfileFacts>,
+    pub(crate) profile: Option<ProfileFacts>,
     /// What was sent, in words.
-    pub workload: String,
+    pub(crate) workload: String,
     /// Who sent it, if not this process.
-    pub workers: Vec<WorkerFacts>,
+    pub(crate) workers: Vec<WorkerFacts>,
 }
 
 impl LevelSession<'_> {
     /// Runs a level; its tables go to a folder.
-    pub fn run(
+    pub(crate) fn run(
         &self,
         level: BenchLevel,
         folder: RunDir,

@@ -7,15 +7,15 @@ use super::request::{LoadExtent, LoadLevels, RateLevel};
 
 /// A level.
 #[derive(Debug, Clone)]
-pub struct BenchLevel {
+pub(crate) struct BenchLevel {
     /// When requests are sent.
-    pub pace: Pace,
+    pub(crate) pace: Pace,
     /// The same for documents.
-    pub facts: LoadFacts,
+    pub(crate) facts: LoadFacts,
 }
 
 /// The levels that are known before anything is measured; a search begins with none.
-pub fn known(load: &LoadLevels, extent: &LoadExtent, seed: u64) -> Vec<BenchLevel> {
+pub(crate) fn known(load: &LoadLevels, extent: &LoadExtent, seed: u64) -> Vec<BenchLevel> {
     match load {
         LoadLevels::Concurrency(users) => {
             users.iter().map(|users| closed((*users).max(1), extent, seed)).collect()
@@ -45,7 +45,7 @@ fn closed(users: usize, extent: &LoadExtent, seed: u64) -> BenchLevel {
 }
 
 /// A level of an open loop.
-pub fn open(
+pub(crate) fn open(
     rate: RateLevel,
     gaps: ArrivalGaps,
     max_concurrency: Option<usize>,
@@ -128,12 +128,12 @@ fn gaps_word(gaps: ArrivalGaps) -> String {
 
 impl BenchLevel {
     /// Whether requests have a scheduled time that does not depend on answers.
-    pub fn is_scheduled(&self) -> bool {
+    pub(crate) fn is_scheduled(&self) -> bool {
         !matches!(self.pace, Pace::Closed { .. })
     }
 
     /// A name for its folder.
-    pub fn folder_name(&self, number: usize) -> String {
+    pub(crate) fn folder_name(&self, number: usize) -> String {
         let word: String = self
             .facts
             .offered

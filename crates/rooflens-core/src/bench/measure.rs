@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rooflens_compare::headline::{self, MEASURED, MeasuredRequest, RequestTimes};
-use rooflens_compare::load::blocks::assign_blocks;
-use rooflens_compare::load::interval::{mean_interval, quantile_interval};
-use rooflens_compare::load::omission::{UserRequest, corrected};
-use rooflens_compare::load::steady::{Arrival, Steadiness, steadiness};
-use rooflens_compare::load::warmup::warm_up;
+use rooflens_analyze::compare::headline::{self, MEASURED, MeasuredRequest, RequestTimes};
+use rooflens_analyze::compare::load::blocks::assign_blocks;
+use rooflens_analyze::compare::load::interval::{mean_interval, quantile_interval};
+use rooflens_analyze::compare::load::omission::{UserRequest, corrected};
+use rooflens_analyze::compare::load::steady::{Arrival, Steadiness, steadiness};
+use rooflens_analyze::compare::load::warmup::warm_up;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::parquet_io::{read_table, write_table};
 use rooflens_schema::tables::{RequestStatus, Requests, Tokens};
@@ -24,29 +24,29 @@ use crate::run::metrics::{self, Measured, Spread};
 const PER_STREAM: f64 = 20.0;
 
 /// What the rows of a level come to.
-pub struct LevelNumbers {
+pub(crate) struct LevelNumbers {
     /// The tokens that the numbers are of: all, or those that tell most.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// Headline metrics by key.
-    pub headline: BTreeMap<String, Option<f64>>,
+    pub(crate) headline: BTreeMap<String, Option<f64>>,
     /// Their intervals.
-    pub intervals: BTreeMap<String, [f64; 2]>,
+    pub(crate) intervals: BTreeMap<String, [f64; 2]>,
     /// The same in the form that every run has.
-    pub measured: Measured,
+    pub(crate) measured: Measured,
     /// What was left out.
-    pub warmup: WarmupFacts,
+    pub(crate) warmup: WarmupFacts,
     /// Whether it was steady.
-    pub steady: Steadiness,
+    pub(crate) steady: Steadiness,
     /// TTFT at the closed loop's own pace.
-    pub ttft_at_pace_ns: Option<Spread>,
+    pub(crate) ttft_at_pace_ns: Option<Spread>,
     /// From the schedule to being sent.
-    pub client_wait_ns: Option<Spread>,
+    pub(crate) client_wait_ns: Option<Spread>,
     /// What may mislead.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Marks warm-up and blocks, saves the requests, and computes.
-pub fn measure(run: &mut LevelRun, warmup: Warmup) -> Result<LevelNumbers, Error> {
+pub(crate) fn measure(run: &mut LevelRun, warmup: Warmup) -> Result<LevelNumbers, Error> {
     let is_scheduled = run.level.is_scheduled();
     let warmup = mark_warmup(&mut run.requests, warmup);
     assign_blocks(&mut run.requests);
@@ -90,12 +90,12 @@ pub fn measure(run: &mut LevelRun, warmup: Warmup) -> Result<LevelNumbers, Error
 }
 
 /// When latency begins.
-pub fn origin(requests: &Requests, row: usize) -> Option<i64> {
+pub(crate) fn origin(requests: &Requests, row: usize) -> Option<i64> {
     requests.scheduled_ts_ns[row].get().or(requests.sent_ts_ns[row].get())
 }
 
 /// Rows of measured requests.
-pub fn measured_rows(requests: &Requests) -> impl Iterator<Item = usize> {
+pub(crate) fn measured_rows(requests: &Requests) -> impl Iterator<Item = usize> {
     (0..requests.len()).filter(|row| requests.round_kind[*row].as_deref() == Some(MEASURED))
 }
 

@@ -30,8 +30,8 @@ mod workload;
 
 use std::path::PathBuf;
 
-use rooflens_compare::load::search::{RateSearch, SearchOptions};
-use rooflens_compare::load::slo::Slo;
+use rooflens_analyze::compare::load::search::{RateSearch, SearchOptions};
+use rooflens_analyze::compare::load::slo::Slo;
 use rooflens_load::scrape::PlainClient;
 use rooflens_report::bench::BenchFacts;
 
@@ -54,7 +54,7 @@ pub use self::request::{
 };
 use self::server::RunningServer;
 use self::store::BenchFolder;
-pub use self::store::is_load_test;
+pub(crate) use self::store::is_load_test;
 use self::watch::BreachWatch;
 pub use self::workers::{WorkerRequest, WorkerTls, serve as serve_worker};
 use crate::error::{BenchError, Error};

@@ -21,7 +21,7 @@ use crate::{report, saved};
 const COARSE: Duration = Duration::from_secs(2);
 
 /// A profile that waits for its time, or is being taken.
-pub struct ServerProfiling {
+pub(crate) struct ServerProfiling {
     window: Result<ProfileInProgress, String>,
     trigger: &'static str,
     folder: Option<PathBuf>,
@@ -109,7 +109,7 @@ fn written_since(folder: &Path, since: SystemTime) -> Vec<String> {
 }
 
 /// Analyses the traces of a profile into `profile/` of a run, and keeps its verdict.
-pub fn analyze_traces(facts: &mut ProfileFacts, run: &RunDir, observer: &SharedObserver) {
+pub(crate) fn analyze_traces(facts: &mut ProfileFacts, run: &RunDir, observer: &SharedObserver) {
     if facts.traces.is_empty() {
         return;
     }

@@ -15,13 +15,13 @@ pub const PROGRESS_FILE: &str = "report/progress.jsonl";
 const EVERY: Duration = Duration::from_millis(400);
 
 /// The file of a level that is running.
-pub struct ProgressFile {
+pub(crate) struct ProgressFile {
     written: Mutex<Option<(File, Instant)>>,
 }
 
 impl ProgressFile {
     /// Begins one. A load test does not fail because nobody can look on.
-    pub fn begin(run: &RunDir) -> Self {
+    pub(crate) fn begin(run: &RunDir) -> Self {
         let file = File::create(run.root().join(PROGRESS_FILE)).ok();
         let long_ago = Instant::now().checked_sub(EVERY).unwrap_or_else(Instant::now);
         ProgressFile { written: Mutex::new(file.map(|file| (file, long_ago))) }

@@ -19,40 +19,40 @@ use super::watch::BreachWatch;
 /// Rows of a row group of `tokens`.
 const GROUP: usize = 200_000;
 /// Tokens up to which all gaps are kept for exact percentiles.
-pub const EXACT_TOKENS: u64 = 5_000_000;
+pub(crate) const EXACT_TOKENS: u64 = 5_000_000;
 
 /// What was recorded.
-pub struct Recorder<'a> {
+pub(crate) struct Recorder<'a> {
     /// Requests, in the order of their ends.
-    pub requests: Requests,
+    pub(crate) requests: Requests,
     /// Whether they were scheduled: users of a closed loop have no schedule.
     is_scheduled: bool,
     writer: Option<PartWriter<Tokens>>,
     pending: Tokens,
     /// What became of them.
-    pub counts: RequestCounts,
+    pub(crate) counts: RequestCounts,
     errors: BTreeMap<&'static str, (u64, String)>,
     /// Their tokens.
-    pub tokens: TokenTotals,
+    pub(crate) tokens: TokenTotals,
     /// Rows of `tokens`.
-    pub chunks: u64,
+    pub(crate) chunks: u64,
     /// First, first that is not reasoning, and last chunk of each request: all that most metrics need.
-    pub brief: Tokens,
+    pub(crate) brief: Tokens,
     /// Gaps between chunks / tokens of the later one, once per token, for load tests too long to keep them all.
-    pub gaps: Histogram<u64>,
+    pub(crate) gaps: Histogram<u64>,
     /// What tells why latency is what it is.
-    pub evidence: LoadEvidence,
+    pub(crate) evidence: LoadEvidence,
     /// Texts to count tokens of: request, what the server counted, the text.
-    pub texts: Vec<(usize, Option<u64>, String)>,
+    pub(crate) texts: Vec<(usize, Option<u64>, String)>,
     /// Prompt tokens by the tokenizer and by the server.
-    pub prompts: Vec<(u64, u64)>,
+    pub(crate) prompts: Vec<(u64, u64)>,
     breach: Option<&'a BreachWatch>,
     problem: Option<SchemaError>,
 }
 
 impl<'a> Recorder<'a> {
     /// Writes tokens to a file.
-    pub fn new(
+    pub(crate) fn new(
         tokens: &Path,
         is_scheduled: bool,
         breach: Option<&'a BreachWatch>,
@@ -86,7 +86,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Failed requests by kind, the most frequent first.
-    pub fn errors(&self) -> Vec<ErrorCount> {
+    pub(crate) fn errors(&self) -> Vec<ErrorCount> {
         let count = |(kind, (requests, example)): (&&str, &(u64, String))| ErrorCount {
             kind: (*kind).to_owned(),
             requests: *requests,

@@ -17,24 +17,24 @@ const READY_WITHIN: Duration = Duration::from_secs(1800);
 const GRACE: Duration = Duration::from_secs(20);
 
 /// A server that answers.
-pub struct RunningServer {
+pub(crate) struct RunningServer {
     /// Its address.
-    pub url: String,
+    pub(crate) url: String,
     /// What requests call the model, where whoever started it knows.
-    pub served_name: Option<String>,
+    pub(crate) served_name: Option<String>,
     /// The most requests that it runs at once.
-    pub running_limit: Option<f64>,
+    pub(crate) running_limit: Option<f64>,
     /// Where it writes traces.
-    pub traces: Option<PathBuf>,
+    pub(crate) traces: Option<PathBuf>,
     /// Flags of this start, of those that are swept.
-    pub swept: Vec<(String, String)>,
+    pub(crate) swept: Vec<(String, String)>,
     /// All flags.
-    pub flags: BTreeMap<String, String>,
+    pub(crate) flags: BTreeMap<String, String>,
     process: Option<ServerProcess>,
 }
 
 /// The combinations of flags, in the order of their values; one without any for a server that runs.
-pub fn combinations(server: &BenchServer) -> Vec<Vec<(String, String)>> {
+pub(crate) fn combinations(server: &BenchServer) -> Vec<Vec<(String, String)>> {
     let BenchServer::Start { flags, .. } = server else { return vec![Vec::new()] };
     let mut all = vec![Vec::new()];
     for (flag, values) in flags {
@@ -119,7 +119,7 @@ impl RunningServer {
     }
 
     /// Ends one that was started here.
-    pub fn stop(self, observer: &SharedObserver) {
+    pub(crate) fn stop(self, observer: &SharedObserver) {
         if let Some(exit) = self.process.and_then(|process| process.stop(GRACE))
             && !exit.left_behind.is_empty()
         {
@@ -128,7 +128,7 @@ impl RunningServer {
     }
 
     /// Fails where a server that was started here has ended.
-    pub fn check(&mut self, folder: &Path) -> Result<(), Error> {
+    pub(crate) fn check(&mut self, folder: &Path) -> Result<(), Error> {
         let Some(process) = &mut self.process else { return Ok(()) };
         process.still_running().map_err(|error| failure(&error, folder))
     }

@@ -19,7 +19,7 @@ use crate::saved;
 const KIND: &str = "bench";
 
 /// The folders of a load test.
-pub struct BenchFolder {
+pub(crate) struct BenchFolder {
     root: PathBuf,
     is_single: bool,
     /// Removes the folder at the end, where nothing is to be kept.
@@ -28,7 +28,7 @@ pub struct BenchFolder {
 
 impl BenchFolder {
     /// A new run directory at a path; a folder that goes away where there is none.
-    pub fn open(path: Option<&Path>, is_single: bool) -> Result<Self, Error> {
+    pub(crate) fn open(path: Option<&Path>, is_single: bool) -> Result<Self, Error> {
         let Some(path) = path else {
             let folder = tempfile::Builder::new().prefix("rooflens-bench-").tempdir();
             let folder = folder.map_err(|source| Error::Unwritable { path: std::env::temp_dir(), source })?;
@@ -45,12 +45,12 @@ impl BenchFolder {
     }
 
     /// Where a server that is started writes its log and its traces.
-    pub fn server_folder(&self, number: usize) -> PathBuf {
+    pub(crate) fn server_folder(&self, number: usize) -> PathBuf {
         self.root.join("raw").join(format!("server-{number}"))
     }
 
     /// The run directory of a level.
-    pub fn level_folder(&self, number: usize, level: &BenchLevel) -> RunDir {
+    pub(crate) fn level_folder(&self, number: usize, level: &BenchLevel) -> RunDir {
         match self.is_single {
             true => RunDir::new(&self.root),
             false => RunDir::new(self.root.join("levels").join(level.folder_name(number))),
@@ -58,13 +58,13 @@ impl BenchFolder {
     }
 
     /// The path of a level from the run's own folder; nothing where nothing is kept.
-    pub fn relative(&self, folder: &Path) -> Option<String> {
+    pub(crate) fn relative(&self, folder: &Path) -> Option<String> {
         let kept = self.temporary.is_none().then(|| folder.strip_prefix(&self.root).ok())??;
         Some(kept.to_string_lossy().into_owned()).filter(|path| !path.is_empty())
     }
 
     /// Writes what a level left besides its tables.
-    pub fn save_level(&self, run: &LevelRun, described: &Described) -> Result<(), Error> {
+    pub(crate) fn save_level(&self, run: &LevelRun, described: &Described) -> Result<(), Error> {
         if self.temporary.is_some() {
             return Ok(());
         }
@@ -109,7 +109,7 @@ impl BenchFolder {
 }
 
 /// Whether a folder is a load test that `rooflens bench` kept.
-pub fn is_load_test(path: &Path) -> bool {
+pub(crate) fn is_load_test(path: &Path) -> bool {
     let metrics = saved::read_json(&RunDir::new(path).report().join(saved::METRICS));
     metrics["schema"]["name"] == "rooflens.bench"
 }

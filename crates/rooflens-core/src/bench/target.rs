@@ -5,7 +5,7 @@ use rooflens_load::scrape::{PlainClient, PlainUrl};
 use crate::error::BenchError;
 
 /// The first model that the server lists.
-pub fn first_model(url: &str, client: &PlainClient) -> Result<String, BenchError> {
+pub(crate) fn first_model(url: &str, client: &PlainClient) -> Result<String, BenchError> {
     let path = format!("{url}/v1/models");
     let unreachable = |why: String| BenchError::Unreachable { url: url.to_owned(), why };
     let address = PlainUrl::parse(&path).map_err(|error| unreachable(error.to_string()))?;

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rooflens_compare::headline::MeasuredRequest;
-use rooflens_compare::load::slo::Slo;
+use rooflens_analyze::compare::headline::MeasuredRequest;
+use rooflens_analyze::compare::load::slo::Slo;
 use rooflens_load::engine::{LoadProgress, LoadWatch};
 use rooflens_load::record::RequestRecord;
 use rooflens_schema::Opt;
@@ -14,24 +14,24 @@ use crate::observer::{Event, SharedObserver};
 
 /// Notices the first request that breaks an objective.
 #[derive(Debug, Default)]
-pub struct BreachWatch {
+pub(crate) struct BreachWatch {
     slo: Option<Slo>,
     is_breached: AtomicBool,
 }
 
 impl BreachWatch {
     /// For the limits of single requests.
-    pub fn new(slo: Option<Slo>) -> Self {
+    pub(crate) fn new(slo: Option<Slo>) -> Self {
         BreachWatch { slo, is_breached: AtomicBool::new(false) }
     }
 
     /// Whether one was broken.
-    pub fn is_breached(&self) -> bool {
+    pub(crate) fn is_breached(&self) -> bool {
         self.is_breached.load(Ordering::Relaxed)
     }
 
     /// Takes note of a request.
-    pub fn observe(&self, record: &RequestRecord, is_scheduled: bool) {
+    pub(crate) fn observe(&self, record: &RequestRecord, is_scheduled: bool) {
         let (Some(slo), false) = (&self.slo, self.is_breached()) else { return };
         let token_ns: Vec<i64> = record.chunks.iter().map(|chunk| chunk.ts_ns).collect();
         let tokens = record.usage.and_then(|usage| usage.output).unwrap_or(token_ns.len() as u64);
@@ -56,15 +56,15 @@ impl BreachWatch {
 }
 
 /// Passes on what the engine tells and asks.
-pub struct Watching<'a> {
+pub(crate) struct Watching<'a> {
     /// Who follows.
-    pub observer: &'a SharedObserver,
+    pub(crate) observer: &'a SharedObserver,
     /// Which level.
-    pub what: &'a str,
+    pub(crate) what: &'a str,
     /// Requests that will be sent, where that is known.
-    pub of: Option<u64>,
+    pub(crate) of: Option<u64>,
     /// For whoever looks on from elsewhere.
-    pub file: ProgressFile,
+    pub(crate) file: ProgressFile,
 }
 
 impl LoadWatch for Watching<'_> {

@@ -80,7 +80,7 @@ pub fn serve(request: &WorkerRequest, observer: &SharedObserver) -> Result<(), E
 }
 
 /// Has workers send the load; their records go to the sink.
-pub fn run(
+pub(crate) fn run(
     workers: &WorkerOptions,
     plan: &LoadPlan,
     spec: &WorkloadSpec,

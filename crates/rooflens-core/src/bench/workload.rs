@@ -17,7 +17,7 @@ const INPUT_TOKENS: u32 = 512;
 const OUTPUT_TOKENS: u32 = 128;
 
 /// The description.
-pub fn spec(options: &WorkloadOptions, api: Api, model: &str) -> Result<WorkloadSpec, BenchError> {
+pub(crate) fn spec(options: &WorkloadOptions, api: Api, model: &str) -> Result<WorkloadSpec, BenchError> {
     let prompts = prompts(options)?;
     let is_synthetic = matches!(prompts, PromptSource::Synthetic { .. });
     let mut spec = WorkloadSpec::of(api, model, prompts);

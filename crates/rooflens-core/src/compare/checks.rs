@@ -1,6 +1,6 @@
 //! What differs between two sides besides what they are compared by, and does the comparison mean anything?
 
-use rooflens_compare::{Check, CheckVerdict, ConfigDifference};
+use rooflens_analyze::compare::{Check, CheckVerdict, ConfigDifference};
 
 use super::facts::{LIBRARIES, OUTPUT_LENGTH};
 use super::side::Side;
@@ -49,7 +49,7 @@ const MAY: &[&str] = &[
 ];
 
 /// Whether device, model and workload are the same as far as is known.
-pub fn is_like_for_like(checks: &[Check]) -> bool {
+pub(crate) fn is_like_for_like(checks: &[Check]) -> bool {
     let is_of_run = |check: &Check| {
         check.what == OUTPUT_LENGTH
             || LIKE.contains(&check.what.as_str())
@@ -60,7 +60,7 @@ pub fn is_like_for_like(checks: &[Check]) -> bool {
 
 /// All checks of a pair: what a side knows, and always the clocks, throttling and load, since not to know them is
 /// worth knowing.
-pub fn checks(a: &Side, b: &Side) -> Vec<Check> {
+pub(crate) fn checks(a: &Side, b: &Side) -> Vec<Check> {
     let of_facts = |names: &'static [&'static str], if_not: CheckVerdict| {
         names.iter().filter_map(move |name| {
             let (in_a, in_b) = (a.facts.get(name).cloned(), b.facts.get(name).cloned());
@@ -156,7 +156,7 @@ fn throttled(a: &Side, b: &Side) -> Check {
 }
 
 /// Keys of the config that differ: what the user changed.
-pub fn differences(a: &Side, b: &Side) -> Vec<ConfigDifference> {
+pub(crate) fn differences(a: &Side, b: &Side) -> Vec<ConfigDifference> {
     let keys: std::collections::BTreeSet<&String> = a.config.keys().chain(b.config.keys()).collect();
     let of = |side: &Side, key: &String| side.config.get(key).cloned();
     keys.into_iter()

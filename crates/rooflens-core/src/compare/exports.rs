@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use rooflens_analyze::compare::headline::{self, HeadlineMetric};
 use rooflens_analyze::percentile;
-use rooflens_compare::headline::{self, HeadlineMetric};
 use serde_json::{Map, Value as Json, json};
 
 use super::side::Side;

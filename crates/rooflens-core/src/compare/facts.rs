@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::parquet_io::read_table;
 use rooflens_schema::tables::{Runs, TraceMeta};
@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use crate::saved::read_json;
 
 /// Facts by name.
-pub type Facts = BTreeMap<&'static str, String>;
+pub(crate) type Facts = BTreeMap<&'static str, String>;
 
 /// Where the workload told a fact: its name, the event and the field.
 const TOLD: &[(&str, &str, &str)] = &[
@@ -31,9 +31,10 @@ const TOLD: &[(&str, &str, &str)] = &[
     ("batch_size", "dataset", "batch_size"),
 ];
 /// Output tokens per request of a load test: a server that stops early is faster.
-pub const OUTPUT_LENGTH: &str = "output_tokens_per_request";
+pub(crate) const OUTPUT_LENGTH: &str = "output_tokens_per_request";
 /// Libraries whose versions change times.
-pub const LIBRARIES: &[&str] = &["torch", "transformers", "vllm", "tensorrt-llm", "triton", "flash-attn"];
+pub(crate) const LIBRARIES: &[&str] =
+    &["torch", "transformers", "vllm", "tensorrt-llm", "triton", "flash-attn"];
 /// Properties of a trace that are facts.
 const PROPERTIES: &[(&str, &str)] = &[
     ("cuda_driver_version", "cuda_driver"),
@@ -47,7 +48,7 @@ fn plain(value: &Json) -> String {
 }
 
 /// Of a trace.
-pub fn of_trace(meta: &TraceMeta, facts: &mut Facts) {
+pub(crate) fn of_trace(meta: &TraceMeta, facts: &mut Facts) {
     for (property, fact) in PROPERTIES {
         if let Some((_, value)) = meta.properties.iter().find(|(name, _)| name == property) {
             facts.insert(fact, value.clone());
@@ -56,7 +57,7 @@ pub fn of_trace(meta: &TraceMeta, facts: &mut Facts) {
 }
 
 /// Of the measured rounds of a run, and of the machine that it ran on.
-pub fn of_run(run: &RunDir, ran: &WorkloadRecords, facts: &mut Facts) {
+pub(crate) fn of_run(run: &RunDir, ran: &WorkloadRecords, facts: &mut Facts) {
     for (fact, event, field) in TOLD {
         if let Some(value) = ran.fact(event, field) {
             facts.insert(fact, plain(value));
@@ -122,7 +123,7 @@ pub fn of_run(run: &RunDir, ran: &WorkloadRecords, facts: &mut Facts) {
 }
 
 /// Of the row that a store keeps of a run, what nothing else says.
-pub fn of_row(run: &RunDir, facts: &mut Facts) {
+pub(crate) fn of_row(run: &RunDir, facts: &mut Facts) {
     let Ok(rows) = read_table::<Runs>(&run.table("runs")) else { return };
     let Some(row) = rows.row(0) else { return };
     let library = LIBRARIES.iter().find(|library| Some(**library) == row.runtime.as_deref());

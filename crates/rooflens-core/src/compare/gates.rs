@@ -1,16 +1,16 @@
 //! `--fail-on 'tpot_p50>+3%'`: a metric, `>` or `<`, and a bound: a signed change in percent, or a value of B.
 
-use rooflens_compare::Headline;
-use rooflens_compare::headline::{self, HeadlineMetric};
+use rooflens_analyze::compare::Headline;
+use rooflens_analyze::compare::headline::{self, HeadlineMetric};
 
 use crate::error::CompareError;
 
 /// What must not be.
 pub struct Gate {
     /// As it was written.
-    pub text: String,
+    pub(crate) text: String,
     /// Of which number.
-    pub metric: &'static HeadlineMetric,
+    pub(crate) metric: &'static HeadlineMetric,
     is_above: bool,
     bound: Bound,
 }
@@ -39,7 +39,7 @@ impl Gate {
     }
 
     /// Whether it fails. A change fails only where it is beyond the bound and more than chance.
-    pub fn fails(&self, found: &Headline) -> bool {
+    pub(crate) fn fails(&self, found: &Headline) -> bool {
         let beyond = |value: f64, bound: f64| if self.is_above { value > bound } else { value < bound };
         match self.bound {
             Bound::Value(bound) => found.b.is_some_and(|value| beyond(value, bound)),
@@ -50,14 +50,14 @@ impl Gate {
     }
 
     /// Whether a change of the size of its bound is beyond the noise of the rounds.
-    pub fn could_tell(&self, found: &Headline) -> Option<bool> {
+    pub(crate) fn could_tell(&self, found: &Headline) -> Option<bool> {
         let Bound::Change(bound) = self.bound else { return None };
         let ratio = found.ratio.as_ref()?;
         Some(found.is_change || ratio.least_change?.max(ratio.drift) <= bound.abs())
     }
 
     /// Whether there is enough to judge it.
-    pub fn is_judged(&self, found: &Headline) -> bool {
+    pub(crate) fn is_judged(&self, found: &Headline) -> bool {
         match self.bound {
             Bound::Value(_) => found.b.is_some(),
             Bound::Change(_) => found.ratio.is_some(),

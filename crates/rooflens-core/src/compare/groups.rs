@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rooflens_compare::headline::{self, MetricSample};
+use rooflens_analyze::compare::headline::{self, MetricSample};
 use rooflens_schema::RunDir;
 
 use super::side::{self, Side};

@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::headline;
-use rooflens_compare::{CheckVerdict, Headline, Pair, all_places, judge, places};
+use rooflens_analyze::compare::headline;
+use rooflens_analyze::compare::{CheckVerdict, Headline, Pair, all_places, judge, places};
 use rooflens_report::Part;
 use rooflens_report::compare::parts;
 use schemars::JsonSchema;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use self::exports::ExportFormat;
 pub use self::gates::Gate;
 pub use self::groups::{GroupedSides, read_folder};
-pub use self::side::Side;
+pub(crate) use self::side::Side;
 use crate::document::SchemaTag;
 use crate::error::CompareError;
 use crate::error::Error;
@@ -43,13 +43,13 @@ pub struct Comparison {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonDocument<'a> {
     /// `rooflens.comparison`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// Each of the others beside the baseline.
-    pub pairs: Cow<'a, [Pair]>,
+    pub(crate) pairs: Cow<'a, [Pair]>,
     /// What became of each gate in each pair.
-    pub gates: Cow<'a, [GateResult]>,
+    pub(crate) gates: Cow<'a, [GateResult]>,
     /// What is not there, and why.
-    pub not_computed: BTreeMap<Cow<'static, str>, String>,
+    pub(crate) not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 /// What became of a gate.

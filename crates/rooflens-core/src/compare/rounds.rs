@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::headline::{self, MeasuredRequest, MetricSample};
-use rooflens_compare::{FEWEST_PAIRS, Headline};
+use rooflens_analyze::compare::headline::{self, MeasuredRequest, MetricSample};
+use rooflens_analyze::compare::{FEWEST_PAIRS, Headline};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::read_table;
@@ -15,10 +15,10 @@ use crate::observer::SharedObserver;
 use crate::run::{Run, workload};
 
 /// The folder of the rounds.
-pub const ROUNDS: &str = "rounds";
+pub(crate) const ROUNDS: &str = "rounds";
 
 /// The runs of a side, in their order; none where it is a single run.
-pub fn of(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn of(path: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(path.join(ROUNDS)).into_iter().flatten().flatten();
     let mut runs: Vec<PathBuf> = entries
         .map(|entry| entry.path())
@@ -61,7 +61,7 @@ fn turn(run: &RunDir) -> Option<(i64, i64)> {
 }
 
 /// Says of each metric that there is too little to judge it.
-pub fn leave_unjudged(headline: &mut [Headline]) {
+pub(crate) fn leave_unjudged(headline: &mut [Headline]) {
     for row in headline {
         row.not_judged = Some(format!(
             "{} and {} rounds; at least {FEWEST_PAIRS} of each server, in turns, are needed: --rounds sets them",
@@ -72,7 +72,7 @@ pub fn leave_unjudged(headline: &mut [Headline]) {
 }
 
 /// Whether rounds took turns: those of each pair are over before the next pair begins.
-pub fn took_turns(a: &[(i64, i64)], b: &[(i64, i64)]) -> bool {
+pub(crate) fn took_turns(a: &[(i64, i64)], b: &[(i64, i64)]) -> bool {
     let pairs: Vec<[(i64, i64); 2]> = a.iter().zip(b).map(|(a, b)| [*a, *b]).collect();
     let is_apart = |[a, b]: &[(i64, i64); 2]| a.1 <= b.0 || b.1 <= a.0;
     let is_before = |pair: &[[(i64, i64); 2]]| {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rooflens_compare::RankTimeline;
-use rooflens_compare::headline::MetricSample;
+use rooflens_analyze::compare::RankTimeline;
+use rooflens_analyze::compare::headline::MetricSample;
 use rooflens_schema::{Notes, RunDir};
 use serde_json::Value as Json;
 
@@ -23,32 +23,32 @@ use crate::saved;
 #[derive(Default)]
 pub struct Side {
     /// As it was given.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// What it tells of each headline metric, by key; empty for a trace.
-    pub samples: BTreeMap<&'static str, MetricSample>,
+    pub(crate) samples: BTreeMap<&'static str, MetricSample>,
     /// What it did, step by step, by rank and by device, each in their order.
-    pub places: BTreeMap<(usize, Option<i32>), RankTimeline>,
+    pub(crate) places: BTreeMap<(usize, Option<i32>), RankTimeline>,
     /// What it ran and on what.
-    pub facts: Facts,
+    pub(crate) facts: Facts,
     /// What its devices did while it was measured.
-    pub devices: DeviceSamples,
+    pub(crate) devices: DeviceSamples,
     /// Processors that other programs kept busy while it was measured, and while its trace was taken.
-    pub other_load: [Option<f64>; 2],
+    pub(crate) other_load: [Option<f64>; 2],
     /// Its config: values by their whole key.
-    pub config: BTreeMap<String, String>,
+    pub(crate) config: BTreeMap<String, String>,
     /// When each round began and ended, on the wall clock, where each is a run of its own.
-    pub turns: Vec<(i64, i64)>,
+    pub(crate) turns: Vec<(i64, i64)>,
 }
 
 /// What was sampled of devices.
 #[derive(Debug, Default, PartialEq)]
-pub struct DeviceSamples {
+pub(crate) struct DeviceSamples {
     /// Mean clock of each.
-    pub sm_clocks_mhz: Vec<f64>,
+    pub(crate) sm_clocks_mhz: Vec<f64>,
     /// Mean clock of the memory of each.
-    pub memory_clocks_mhz: Vec<f64>,
+    pub(crate) memory_clocks_mhz: Vec<f64>,
     /// Reasons for which one slowed down, with their share of time. `None` where that is not known.
-    pub throttled: Option<BTreeMap<String, f64>>,
+    pub(crate) throttled: Option<BTreeMap<String, f64>>,
 }
 
 /// Reads a side.

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use rooflens_collect::project::migrate::Renamed;
 use rooflens_compose::value::{Int, Key, Node, Value, float_repr, python_str};
 use rooflens_compose::{ComposeError, Composition, CompositionView, Job};
-use rooflens_project::migrate::Renamed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -19,71 +19,71 @@ use crate::document::SchemaTag;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigDocument {
     /// `rooflens.config`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The config, and how it was composed.
     #[serde(flatten)]
-    pub composed: ComposedConfig,
+    pub(crate) composed: ComposedConfig,
 }
 
 /// The configs of a sweep's jobs.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigSweepDocument {
     /// `rooflens.config-sweep`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The jobs, in order.
-    pub jobs: Vec<ComposedJob>,
+    pub(crate) jobs: Vec<ComposedJob>,
 }
 
 /// A job of a sweep.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ComposedJob {
     /// Its number.
-    pub number: usize,
+    pub(crate) number: usize,
     /// Its overrides.
-    pub overrides: Vec<String>,
+    pub(crate) overrides: Vec<String>,
     /// The config, and how it was composed.
     #[serde(flatten)]
-    pub composed: ComposedConfig,
+    pub(crate) composed: ComposedConfig,
 }
 
 /// A config, and how it was composed.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct ComposedConfig {
+pub(crate) struct ComposedConfig {
     /// The config, or the requested part. Whole numbers beyond 64 bits and infinities are text.
-    pub config: Json,
+    pub(crate) config: Json,
     /// The option that was chosen of each group; null for none.
     #[schemars(with = "BTreeMap<String, Option<String>>")]
-    pub choices: Map<String, Json>,
+    pub(crate) choices: Map<String, Json>,
     /// The configs that were merged, in order.
-    pub defaults: Vec<MergedConfig>,
+    pub(crate) defaults: Vec<MergedConfig>,
     /// Where each value comes from, by its path; left out where that was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BTreeMap<String, String>")]
-    pub origins: Option<Map<String, Json>>,
+    pub(crate) origins: Option<Map<String, Json>>,
     /// What was odd.
-    pub warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// An entry of the defaults list.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct MergedConfig {
+pub(crate) struct MergedConfig {
     /// The config, as `model/llama`.
-    pub config: String,
+    pub(crate) config: String,
     /// The place in the whole config that it was merged into.
-    pub package: String,
+    pub(crate) package: String,
     /// Whether it is a config's own content among its defaults.
-    pub is_self: bool,
+    pub(crate) is_self: bool,
     /// The config that lists it.
-    pub parent: String,
+    pub(crate) parent: String,
 }
 
 /// The folders of jobs that were made.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigWrittenDocument {
     /// `rooflens.config-written`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The jobs, in order.
-    pub jobs: Vec<Prepared>,
+    pub(crate) jobs: Vec<Prepared>,
 }
 
 impl ConfigWrittenDocument {
@@ -97,9 +97,9 @@ impl ConfigWrittenDocument {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigGroupsDocument<'a> {
     /// `rooflens.config-groups`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The groups, by name.
-    pub groups: Cow<'a, [ConfigGroup]>,
+    pub(crate) groups: Cow<'a, [ConfigGroup]>,
 }
 
 impl<'a> ConfigGroupsDocument<'a> {
@@ -122,15 +122,15 @@ pub struct ConfigGroup {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigMigratedDocument<'a> {
     /// `rooflens.config-migrated`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// Old names, with their places.
-    pub renamed: Cow<'a, [Renamed]>,
+    pub(crate) renamed: Cow<'a, [Renamed]>,
     /// What could not be translated.
-    pub problems: Cow<'a, [Renamed]>,
+    pub(crate) problems: Cow<'a, [Renamed]>,
     /// Files that were written.
-    pub written: Vec<String>,
+    pub(crate) written: Vec<String>,
     /// Where the files are that were there before; null where nothing was overwritten.
-    pub kept: Option<PathBuf>,
+    pub(crate) kept: Option<PathBuf>,
 }
 
 impl<'a> ConfigMigratedDocument<'a> {

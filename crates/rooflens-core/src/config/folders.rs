@@ -12,41 +12,41 @@ use super::origins;
 use crate::error::Error;
 
 /// Where a job's folder keeps what Rooflens knows of it.
-pub const OWN_FOLDER: &str = ".rooflens";
+pub(crate) const OWN_FOLDER: &str = ".rooflens";
 
 /// A job whose folder is made.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Prepared {
     /// Its number in the sweep; null where it is the only one.
-    pub number: Option<usize>,
+    pub(crate) number: Option<usize>,
     /// Its folder.
     pub folder: PathBuf,
     /// Its overrides.
-    pub overrides: Vec<String>,
+    pub(crate) overrides: Vec<String>,
     /// The files that were written, from its folder.
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// A job that is composed and knows its folder, which is not made yet.
-pub struct PlacedJob {
+pub(crate) struct PlacedJob {
     /// Its number in the sweep; nothing where it is the only one.
-    pub number: Option<usize>,
+    pub(crate) number: Option<usize>,
     /// Its folder.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// Its config.
-    pub composition: Composition,
+    pub(crate) composition: Composition,
 }
 
 /// Every job of a launch, and of a sweep its own folder and file. Nothing is written.
-pub struct Jobs {
+pub(crate) struct Jobs {
     /// The jobs, in order.
-    pub jobs: Vec<PlacedJob>,
+    pub(crate) jobs: Vec<PlacedJob>,
     /// Where a sweep stands, and what Hydra would write there.
-    pub sweep: Option<(PathBuf, JobFile)>,
+    pub(crate) sweep: Option<(PathBuf, JobFile)>,
 }
 
 /// Composes every job, so that a mistake in the last leaves nothing behind.
-pub fn compose(composer: &Composer, launch: RunOrSweep) -> Result<Jobs, Error> {
+pub(crate) fn compose(composer: &Composer, launch: RunOrSweep) -> Result<Jobs, Error> {
     match launch {
         RunOrSweep::Run(mut composition) => {
             let folder = composition.begin(false).map_err(Error::Compose)?;
@@ -86,12 +86,12 @@ pub fn prepare(composer: &Composer, launch: RunOrSweep, with_hydra: bool) -> Res
 }
 
 /// Makes the folder of one job.
-pub fn make(job: &PlacedJob, with_hydra: bool) -> Result<(), Error> {
+pub(crate) fn make(job: &PlacedJob, with_hydra: bool) -> Result<(), Error> {
     write(&job.folder, &files(&job.composition, with_hydra)?)
 }
 
 /// Writes what Hydra would write beside the jobs of a sweep.
-pub fn make_sweep(folder: &Path, file: &JobFile) -> Result<(), Error> {
+pub(crate) fn make_sweep(folder: &Path, file: &JobFile) -> Result<(), Error> {
     write(folder, std::slice::from_ref(file))
 }
 

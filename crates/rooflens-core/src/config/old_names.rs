@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use rooflens_collect::project::migrate::{self, ConfigTree, Renamed};
+use rooflens_collect::project::names;
 use rooflens_compose::sources::{ConfigSource, GroupContent, SearchPath};
 use rooflens_compose::{Composition, nearest};
-use rooflens_project::migrate::{self, ConfigTree, Renamed};
-use rooflens_project::names;
 
 use crate::error::Error;
 use crate::observer::SharedObserver;

@@ -7,15 +7,15 @@ use rooflens_compose::value::{Key, Node, Origin, Value, ValueSource, python_str}
 use crate::project::from_here;
 
 /// A value at the end of a path.
-pub struct Leaf<'a> {
+pub(crate) struct Leaf<'a> {
     /// Its path, as `model.layers`.
-    pub path: String,
+    pub(crate) path: String,
     /// The value.
-    pub node: &'a Node,
+    pub(crate) node: &'a Node,
 }
 
 /// Every value that is no mapping or list with something in it, in order.
-pub fn leaves(node: &Node) -> Vec<Leaf<'_>> {
+pub(crate) fn leaves(node: &Node) -> Vec<Leaf<'_>> {
     let mut found = Vec::new();
     // A stack of its own: configs may be nested deeply.
     let mut rest = vec![Leaf { path: String::new(), node }];
@@ -49,7 +49,7 @@ pub fn text(node: &Node) -> String {
 }
 
 /// Where a value was written, in words.
-pub fn place(origin: &Origin) -> String {
+pub(crate) fn place(origin: &Origin) -> String {
     match (&origin.source, origin.line) {
         (ValueSource::BuiltIn, _) => "built in".to_owned(),
         (ValueSource::CommandLine(argument), _) => format!("command line: {argument}"),

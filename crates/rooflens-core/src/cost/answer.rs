@@ -29,86 +29,86 @@ pub enum Answer {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct One {
     /// What the designs are called.
-    pub names: DesignNames,
+    pub(crate) names: DesignNames,
     /// The requested design.
     #[serde(flatten)]
-    pub document: EstimateDocument,
+    pub(crate) document: EstimateDocument,
     /// The design before the change, or the first of two.
-    pub base: Option<EstimateDocument>,
+    pub(crate) base: Option<EstimateDocument>,
     /// What differs.
-    pub differences: Option<Differences>,
+    pub(crate) differences: Option<Differences>,
     /// How a change was made up for.
-    pub balance: Option<Balance>,
+    pub(crate) balance: Option<Balance>,
 }
 
 /// What designs are called: their files, and what was changed of them.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct DesignNames {
+pub(crate) struct DesignNames {
     /// The requested design.
-    pub design: String,
+    pub(crate) design: String,
     /// The one that it is compared with.
-    pub base: Option<String>,
+    pub(crate) base: Option<String>,
 }
 
 /// Many points.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CostSweep {
     /// What does not vary, with its one value.
-    pub fixed: Vec<CostAxis>,
+    pub(crate) fixed: Vec<CostAxis>,
     /// What varies.
-    pub axes: Vec<CostAxis>,
+    pub(crate) axes: Vec<CostAxis>,
     /// Each combination, the last axis varying fastest.
-    pub points: Vec<SweepPoint>,
+    pub(crate) points: Vec<SweepPoint>,
     /// Combinations that cannot be, such as more stages than layers.
-    pub impossible: Vec<Impossible>,
+    pub(crate) impossible: Vec<Impossible>,
     /// Bytes that may be used of each device.
-    pub usable_bytes: Vec<Usable>,
+    pub(crate) usable_bytes: Vec<Usable>,
     /// What all of it rests on.
-    pub assumptions: Vec<String>,
+    pub(crate) assumptions: Vec<String>,
 }
 
 /// What varies.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct CostAxis {
+pub(crate) struct CostAxis {
     /// Its name, as `batch`.
-    pub name: String,
+    pub(crate) name: String,
     /// Its values.
-    pub values: Vec<String>,
+    pub(crate) values: Vec<String>,
 }
 
 /// A point.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct SweepPoint {
+pub(crate) struct SweepPoint {
     /// The value of each axis.
-    pub at: Vec<String>,
+    pub(crate) at: Vec<String>,
     /// What it costs, all phases together.
     #[serde(flatten)]
-    pub summary: CostSummary,
+    pub(crate) summary: CostSummary,
     /// What each phase costs.
-    pub phases: Vec<PhaseSummary>,
+    pub(crate) phases: Vec<PhaseSummary>,
     /// Whether it meets the targets.
-    pub targets: Vec<Met>,
+    pub(crate) targets: Vec<Met>,
     /// How its change was made up for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub balance: Option<Balance>,
+    pub(crate) balance: Option<Balance>,
 }
 
 /// A combination that cannot be.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Impossible {
+pub(crate) struct Impossible {
     /// The value of each axis.
-    pub at: Vec<String>,
+    pub(crate) at: Vec<String>,
     /// Why not.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 /// What may be used of a device.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Usable {
+pub(crate) struct Usable {
     /// The device.
-    pub hardware: String,
+    pub(crate) hardware: String,
     /// Bytes; null where its memory is not known.
-    pub bytes: Option<f64>,
+    pub(crate) bytes: Option<f64>,
 }
 
 impl<'de> Deserialize<'de> for One {

@@ -1,7 +1,7 @@
 //! What a model must cost: from a question to its answer, its figures and its files.
 
 pub mod amount;
-pub mod answer;
+pub(crate) mod answer;
 pub(crate) mod figures;
 mod one;
 mod page;
@@ -11,6 +11,6 @@ mod saved;
 mod sweep;
 
 pub use self::answer::{Answer, cost, cost_of};
-pub use self::page::{AnswerDocument, CostDocument, CostSweepDocument};
+pub(crate) use self::page::{CostDocument, CostSweepDocument};
 pub use self::question::CostQuestion;
 pub use self::saved::folder as destination;

@@ -31,20 +31,20 @@ pub enum AnswerDocument<'a> {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CostDocument<'a> {
     /// `rooflens.cost`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The design.
     #[serde(flatten)]
-    pub answer: Cow<'a, One>,
+    pub(crate) answer: Cow<'a, One>,
 }
 
 /// The JSON document of many points.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CostSweepDocument<'a> {
     /// `rooflens.cost-sweep`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The points.
     #[serde(flatten)]
-    pub answer: Cow<'a, CostSweep>,
+    pub(crate) answer: Cow<'a, CostSweep>,
 }
 
 impl<'de> Deserialize<'de> for CostDocument<'_> {
@@ -117,7 +117,7 @@ impl Answer {
     }
 
     /// Its figures; a sweep over no number has none.
-    pub fn figures(&self) -> Vec<FigureFile> {
+    pub(crate) fn figures(&self) -> Vec<FigureFile> {
         match self {
             Answer::One(one) => design_figures(&one.names.design, &one.document),
             Answer::Sweep(sweep) => sweep_figures(&swept(sweep)),

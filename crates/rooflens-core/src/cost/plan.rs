@@ -17,7 +17,7 @@ use crate::error::CostError;
 use crate::model::files::{self, DeviceCatalog};
 
 /// A question with its files read.
-pub struct PointPlan<'a> {
+pub(crate) struct PointPlan<'a> {
     pub(super) question: &'a CostQuestion,
     pub(super) blueprints: Vec<Blueprint>,
     pub(super) devices: Vec<Option<&'a Device>>,
@@ -45,7 +45,7 @@ impl<'a> PointPlan<'a> {
     }
 
     /// A question whose configs and devices are known already: one of each that it names.
-    pub fn new(
+    pub(crate) fn new(
         question: &'a CostQuestion,
         blueprints: Vec<Blueprint>,
         devices: Vec<&'a Device>,

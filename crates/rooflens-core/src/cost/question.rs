@@ -16,9 +16,9 @@ use crate::error::CostError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// The key; dots lead into nested objects.
-    pub key: String,
+    pub(crate) key: String,
     /// Its values: more than one are swept over.
-    pub values: Vec<String>,
+    pub(crate) values: Vec<String>,
 }
 
 impl std::str::FromStr for Setting {
@@ -153,7 +153,7 @@ impl Default for CostQuestion {
 
 impl CostQuestion {
     /// Whether it can be asked at all.
-    pub fn check(&self) -> Result<(), CostError> {
+    pub(crate) fn check(&self) -> Result<(), CostError> {
         if !(self.usable > 0.0 && self.usable <= 1.0) {
             return Err(CostError::BadShare { flag: "--usable", value: self.usable });
         }
@@ -173,20 +173,20 @@ impl CostQuestion {
     }
 
     /// Format of cached keys and values.
-    pub fn kv(&self) -> Result<Option<Dtype>, CostError> {
+    pub(crate) fn kv(&self) -> Result<Option<Dtype>, CostError> {
         const KV: &[Dtype] =
             &[Dtype::Fp32, Dtype::Bf16, Dtype::Fp16, Dtype::Fp8, Dtype::Int8, Dtype::Fp4, Dtype::Int4];
         format_among("--kv-dtype", self.kv_dtype.as_ref(), KV)
     }
 
     /// Format of recurrent states.
-    pub fn state(&self) -> Result<Option<Dtype>, CostError> {
+    pub(crate) fn state(&self) -> Result<Option<Dtype>, CostError> {
         const STATES: &[Dtype] = &[Dtype::Fp32, Dtype::Bf16, Dtype::Fp16, Dtype::Fp8];
         format_among("--state-dtype", self.state_dtype.as_ref(), STATES)
     }
 
     /// What is set of the estimate's assumptions.
-    pub fn assumed(&self) -> Result<Assume, CostError> {
+    pub(crate) fn assumed(&self) -> Result<Assume, CostError> {
         let mut assume = Assume::default();
         for text in &self.assume {
             let set = match text.split_once('=') {
@@ -199,12 +199,12 @@ impl CostQuestion {
     }
 
     /// How devices are grouped into nodes.
-    pub fn nodes(&self) -> Nodes {
+    pub(crate) fn nodes(&self) -> Nodes {
         Nodes { size: self.node_size, bytes_per_s: self.inter_node }
     }
 
     /// The images of each sequence, if any, with so many local views.
-    pub fn images(&self, crops: Option<u64>) -> Result<Option<Images>, CostError> {
+    pub(crate) fn images(&self, crops: Option<u64>) -> Result<Option<Images>, CostError> {
         if self.images.is_none() && self.image_size.is_none() && crops.is_none() {
             return Ok(None);
         }
@@ -223,7 +223,7 @@ impl CostQuestion {
     }
 
     /// How tokens choose experts.
-    pub fn routing(&self) -> Result<Routing, CostError> {
+    pub(crate) fn routing(&self) -> Result<Routing, CostError> {
         let wrong = |reason: String| CostError::BadRouting { text: self.routing.clone(), reason };
         match self.routing.as_str() {
             "uniform" => Ok(Routing::Uniform),

@@ -31,7 +31,12 @@ pub fn write(run: &RunDir, one: &One, document: &impl Serialize, page: &str) -> 
 }
 
 /// Saves a sweep: `report/cost_sweep.{json,md,csv}`.
-pub fn write_sweep(run: &RunDir, document: &impl Serialize, page: &str, csv: &str) -> Result<(), Error> {
+pub(crate) fn write_sweep(
+    run: &RunDir,
+    document: &impl Serialize,
+    page: &str,
+    csv: &str,
+) -> Result<(), Error> {
     let report = run.report();
     make(&report)?;
     write_json(report.join("cost_sweep.json"), document)?;

@@ -14,7 +14,7 @@ const SYNCED: &[(&str, &str)] = &[
     ("/run/ptp4l", "ptp4l"),
 ];
 
-pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
+pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     vec![source(machine), synced(machine)]
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{CheckStatus, DoctorCheck, Machine};
 
-pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
+pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     let mut checks = nvidia(machine);
     checks.push(amd(machine));
     checks
@@ -12,7 +12,7 @@ pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
 
 /// Library, driver and devices, from the states that `rooflens monitor` knows.
 fn nvidia(machine: &Machine) -> Vec<DoctorCheck> {
-    let parts = rooflens_sample::nvml::parts(machine.nvml.as_deref()).into_iter();
+    let parts = rooflens_collect::sample::nvml::parts(machine.nvml.as_deref()).into_iter();
     parts
         .map(|part| DoctorCheck {
             name: part.name.into(),

@@ -7,7 +7,7 @@ const COMFORTABLE_BYTES: u64 = 500_000_000;
 
 const STEADY: &str = "repeatable times";
 
-pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
+pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     vec![processors(machine), memory(machine), swap(machine), governor(machine), turbo(machine)]
 }
 

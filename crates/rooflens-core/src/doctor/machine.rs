@@ -12,35 +12,35 @@ use crate::{project, run};
 /// The machine, and what is asked of it.
 pub struct Machine {
     /// What stands before `/proc`, `/sys` and the like.
-    pub root: PathBuf,
+    pub(crate) root: PathBuf,
     /// Folders of programs.
-    pub path: Vec<PathBuf>,
+    pub(crate) path: Vec<PathBuf>,
     /// The interpreter that runs would use.
-    pub python: Python,
+    pub(crate) python: Python,
     /// Where runs go, or the nearest folder above it that is there.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// The NVML library instead of the driver's own.
-    pub nvml: Option<PathBuf>,
+    pub(crate) nvml: Option<PathBuf>,
     /// The screen.
-    pub screen: TerminalOptions,
+    pub(crate) screen: TerminalOptions,
     /// Whether standard output is a terminal.
-    pub is_terminal: bool,
+    pub(crate) is_terminal: bool,
     /// Whether to ask what takes seconds.
-    pub deep: bool,
+    pub(crate) deep: bool,
 }
 
 /// The interpreter that runs would use.
 pub struct Python {
     /// The program and its arguments, up to those of Python itself.
-    pub argv: Vec<String>,
+    pub(crate) argv: Vec<String>,
     /// Environment variables that it needs.
-    pub env: Vec<(String, OsString)>,
+    pub(crate) env: Vec<(String, OsString)>,
     /// Who names it.
-    pub by: String,
+    pub(crate) by: String,
     /// The words before a package that shall be installed into it; none: those of pip.
-    pub install: Option<String>,
+    pub(crate) install: Option<String>,
     /// Why its environment cannot be used, and what helps.
-    pub problem: Option<(String, String)>,
+    pub(crate) problem: Option<(String, String)>,
 }
 
 impl Python {
@@ -99,18 +99,18 @@ impl Machine {
     }
 
     /// A file of the system, without blanks around it.
-    pub fn text(&self, path: &str) -> Option<String> {
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
         std::fs::read_to_string(self.at_root(path)).ok().map(|text| text.trim().to_owned())
     }
 
     /// A path of the system.
-    pub fn at_root(&self, path: &str) -> PathBuf {
+    pub(crate) fn at_root(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
 
     /// Where a program is: on `PATH`, or in one of the usual folders, whose `*` is any version, the last
     /// first.
-    pub fn program(&self, name: &str, usual: &[&str]) -> Option<PathBuf> {
+    pub(crate) fn program(&self, name: &str, usual: &[&str]) -> Option<PathBuf> {
         let on_path = self.path.iter().map(|folder| folder.join(name));
         let mut others =
             usual.iter().flat_map(|pattern| self.folders(pattern)).map(|folder| folder.join(name));
@@ -128,7 +128,7 @@ impl Machine {
 
     #[cfg(test)]
     /// A machine whose files are below a folder, for tests.
-    pub fn at(root: &Path) -> Self {
+    pub(crate) fn at(root: &Path) -> Self {
         Machine {
             root: root.to_owned(),
             path: vec![root.join("bin")],
@@ -152,7 +152,7 @@ impl Machine {
 
     /// Makes a program.
     #[cfg(test)]
-    pub fn script(&self, path: &str, text: &str) -> PathBuf {
+    pub(crate) fn script(&self, path: &str, text: &str) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;
         let path = self.write(path, &format!("#!/bin/sh\n{text}\n"));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();

@@ -49,9 +49,9 @@ impl CheckStatus {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
     /// `rooflens.doctor`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// What was looked at, in order.
-    pub checks: Vec<DoctorCheck>,
+    pub(crate) checks: Vec<DoctorCheck>,
 }
 
 impl Diagnosis {

@@ -16,7 +16,7 @@ const SYSTEMS: &[&str] =
     &["/opt/nvidia/nsight-systems/*/bin", "/opt/nvidia/nsight-systems-cli/*/bin", "/usr/local/cuda/bin"];
 const COMPUTE: &[&str] = &["/opt/nvidia/nsight-compute/*", "/usr/local/cuda/bin"];
 
-pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
+pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     let has_driver = machine.at_root("/proc/driver/nvidia").exists();
     let tool = |name, usual, hint: &str, needed| {
         match machine.program(name, usual) {

@@ -4,7 +4,7 @@ use rooflens_schema::SCHEMA_VERSION;
 
 use super::{DoctorCheck, Machine};
 
-pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
+pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     let (version, os, arch) = (env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH);
     let screen = &machine.screen;
     let kind = if machine.is_terminal { "a terminal" } else { "a file or pipe" };

@@ -46,7 +46,7 @@ const OLDEST: (u32, u32) = (3, 9);
 const PACKAGES: &[(&str, &str)] =
     &[("torch", "runs with PyTorch"), ("transformers", "runs with PyTorch"), ("vllm", "runs with vLLM")];
 
-pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
+pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     let given = &machine.python;
     if let Some((found, hint)) = &given.problem {
         return without(DoctorCheck::missing("python", found, hint));

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use rooflens_sample::host::free_bytes;
+use rooflens_collect::sample::host::free_bytes;
 
 use super::{DoctorCheck, Machine};
 
 /// A trace with stacks and shapes takes about a gigabyte a minute.
 const COMFORTABLE_BYTES: u64 = 5_000_000_000;
 
-pub fn checks(machine: &Machine) -> Vec<DoctorCheck> {
+pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     vec![writable(&machine.folder), room(&machine.folder, free_bytes(&machine.folder))]
 }
 

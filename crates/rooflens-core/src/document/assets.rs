@@ -1,8 +1,10 @@
 //! What `rooflens assets` prints as JSON.
 
-use rooflens_project::assets::readme::{DatasetTree, Readme};
-use rooflens_project::assets::variants::{Subset, VariantMetadata, VariantPlan, VariantVerification};
-use rooflens_project::assets::{AssetOutcome, AssetStatus, AssetStep, AssetVerification};
+use rooflens_collect::project::assets::readme::{DatasetTree, Readme};
+use rooflens_collect::project::assets::variants::{
+    Subset, VariantMetadata, VariantPlan, VariantVerification,
+};
+use rooflens_collect::project::assets::{AssetOutcome, AssetStatus, AssetStep, AssetVerification};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

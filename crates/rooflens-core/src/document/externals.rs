@@ -1,6 +1,8 @@
 //! What `rooflens externals` prints as JSON.
 
-use rooflens_project::externals::{Added, GuardReport, StagedEdit, StatusReport, SyncReport, UpdateRow};
+use rooflens_collect::project::externals::{
+    Added, GuardReport, StagedEdit, StatusReport, SyncReport, UpdateRow,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 pub mod assets;
 pub mod externals;
 pub mod samples;
-pub mod timeline;
+pub(crate) mod timeline;
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub use rooflens_analyze::document::{AnalysisDocument, FindingDocument};
 pub use rooflens_schema::{DocumentSchema, SchemaTag};
 
 /// The documents whose types this crate defines.
-pub const DOCUMENTS: &[DocumentSchema] = &[
+pub(crate) const DOCUMENTS: &[DocumentSchema] = &[
     DocumentSchema::of::<crate::advise::AdviceDocument<'_>>("advice", "`rooflens advise --format json`"),
     DocumentSchema::of::<assets::AssetsLinkDocument>("assets-link", "`rooflens assets link --format json`"),
     DocumentSchema::of::<assets::AssetsPlanDocument>(

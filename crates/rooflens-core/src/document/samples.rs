@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use rooflens_sample::clock::Anchor;
-use rooflens_sample::field::{CounterValue, SampleValues};
-use rooflens_sample::latest::{Latest, LatestValues};
-use rooflens_sample::source::{DeviceProcess, Reason, SampleClock, Subject};
-use rooflens_sample::{Missing, Opened, Source, throttle};
+use rooflens_collect::sample::clock::Anchor;
+use rooflens_collect::sample::field::{CounterValue, SampleValues};
+use rooflens_collect::sample::latest::{Latest, LatestValues};
+use rooflens_collect::sample::source::{DeviceProcess, Reason, SampleClock, Subject};
+use rooflens_collect::sample::{Missing, Opened, Source, throttle};
 use rooflens_schema::Note;
 use rooflens_schema::tables::CounterRow;
 use schemars::JsonSchema;
@@ -20,11 +20,11 @@ pub struct SourceState {
     /// The source, as `nvml`.
     pub name: Cow<'static, str>,
     /// `ready` or `missing`.
-    pub state: Cow<'static, str>,
+    pub(crate) state: Cow<'static, str>,
     /// What it is, with versions; null where it is missing.
-    pub about: Option<String>,
+    pub(crate) about: Option<String>,
     /// The machine or the devices that it samples.
-    pub subjects: Vec<Subject>,
+    pub(crate) subjects: Vec<Subject>,
     /// Why it cannot be sampled; null where it can.
     pub missing: Option<Missing>,
 }
@@ -48,9 +48,9 @@ impl SourceState {
 pub struct SampleRow {
     /// The columns of the table `counters`.
     #[serde(flatten)]
-    pub values: SampleValues,
+    pub(crate) values: SampleValues,
     /// The names of `throttle_reasons`; null where these are not known.
-    pub throttle: Option<Vec<String>>,
+    pub(crate) throttle: Option<Vec<String>>,
 }
 
 impl From<&CounterRow> for SampleRow {
@@ -74,9 +74,9 @@ impl SampleRow {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SamplesHead<'a> {
     /// `rooflens.samples`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// What is sampled, and what cannot be.
-    pub sources: Cow<'a, [SourceState]>,
+    pub(crate) sources: Cow<'a, [SourceState]>,
 }
 
 impl<'a> SamplesHead<'a> {
@@ -90,19 +90,19 @@ impl<'a> SamplesHead<'a> {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SampleDocument {
     /// `rooflens.sample`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// One moment on the clock of the samples and since 1970.
-    pub clock: Anchor,
+    pub(crate) clock: Anchor,
     /// What is sampled, and what cannot be.
-    pub sources: Vec<SourceState>,
+    pub(crate) sources: Vec<SourceState>,
     /// The machine, then its devices.
-    pub samples: Vec<SampleRow>,
+    pub(crate) samples: Vec<SampleRow>,
     /// Columns that stay null, and why.
-    pub reasons: Vec<Reason>,
+    pub(crate) reasons: Vec<Reason>,
     /// Processes that compute on the devices.
-    pub processes: Vec<DeviceProcess>,
+    pub(crate) processes: Vec<DeviceProcess>,
     /// What could not be read, or looks wrong.
-    pub notes: Vec<Note>,
+    pub(crate) notes: Vec<Note>,
 }
 
 impl SampleDocument {

@@ -16,15 +16,15 @@ const FILE: &str = "timeline.json";
 
 /// The steps of a run that its report draws.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct TimelineDocument<'a> {
+pub(crate) struct TimelineDocument<'a> {
     /// `rooflens.timeline`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// What is drawn.
-    pub timeline: Cow<'a, DrawnTimeline>,
+    pub(crate) timeline: Cow<'a, DrawnTimeline>,
 }
 
 /// Writes it beside a report; where there is none, that of an older report goes.
-pub(crate) fn write(report: &Path, timeline: Option<&DrawnTimeline>) -> Result<(), Error> {
+pub fn write(report: &Path, timeline: Option<&DrawnTimeline>) -> Result<(), Error> {
     let path = report.join(FILE);
     match timeline {
         Some(timeline) => {
@@ -37,7 +37,7 @@ pub(crate) fn write(report: &Path, timeline: Option<&DrawnTimeline>) -> Result<(
 }
 
 /// The one beside a report; nothing where there is none, or it cannot be read.
-pub(crate) fn read(report: &Path) -> Option<DrawnTimeline> {
+pub fn read(report: &Path) -> Option<DrawnTimeline> {
     let text = std::fs::read_to_string(report.join(FILE)).ok()?;
     let document: TimelineDocument<'static> = serde_json::from_str(&text).ok()?;
     document.timeline.is_sound().then(|| document.timeline.into_owned())

@@ -62,7 +62,7 @@ impl From<OpenWorkloadError> for BenchError {
 
 impl BenchError {
     /// Whose turn it is to change something.
-    pub fn kind(&self) -> ErrorKind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             BenchError::Unreachable { .. } | BenchError::NoModel { .. } => ErrorKind::Workload,
             BenchError::Target(_) | BenchError::Objective(_) | BenchError::Workload(_) => ErrorKind::Usage,

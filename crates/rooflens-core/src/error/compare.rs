@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rooflens_compare::headline::{self, HeadlineMetric};
+use rooflens_analyze::compare::headline::{self, HeadlineMetric};
 
 use super::{ErrorKind, Hint};
 use crate::shell::word;
@@ -71,14 +71,14 @@ pub enum CompareError {
 
 impl CompareError {
     /// For a name that is no metric.
-    pub fn metric(name: &str) -> Self {
+    pub(crate) fn metric(name: &str) -> Self {
         let names: Vec<&str> = headline::ALL.iter().map(HeadlineMetric::name).collect();
         let near = rooflens_compose::near(name, names);
         CompareError::Metric { name: name.to_owned(), near }
     }
 
     /// Whose turn it is to change something.
-    pub fn kind(&self) -> ErrorKind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             CompareError::OneInput
             | CompareError::Gate { .. }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::project::hub::HubName;
 use rooflens_cost::hardware::HardwareError;
 use rooflens_cost::hold::{Held, HoldError};
 use rooflens_cost::{ConfigError, EstimateError};
-use rooflens_project::hub::HubName;
 
 use super::{ErrorKind, Hint, name_of};
 use crate::shell::word;
@@ -172,7 +172,7 @@ pub enum CostError {
 
 impl CostError {
     /// Whose turn it is to change something.
-    pub fn kind(&self) -> ErrorKind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             CostError::NoConfig { .. }
             | CostError::NotCached { .. }

@@ -60,7 +60,7 @@ pub enum FleetError {
 
 impl FleetError {
     /// What an engine says went wrong.
-    pub(crate) fn answer(kind: &str, message: &str, hint: Option<String>) -> Self {
+    pub fn answer(kind: &str, message: &str, hint: Option<String>) -> Self {
         let fact = message.to_owned();
         match kind {
             "sql" => FleetError::Sql { fact, hint },
@@ -71,7 +71,7 @@ impl FleetError {
     }
 
     /// Whose turn it is to change something.
-    pub fn kind(&self) -> ErrorKind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             FleetError::Store(
                 StoreError::Access { .. }

@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Hint {
     /// What to know or to change; empty where the command says it all.
-    pub words: String,
+    pub(crate) words: String,
     /// A command of the shell that helps.
     pub command: Option<String>,
 }
@@ -24,7 +24,7 @@ impl Hint {
     }
 
     /// The command that installs Rooflens with a feature that this build was made without.
-    pub fn feature(name: &str) -> Self {
+    pub(crate) fn feature(name: &str) -> Self {
         Hint::leading(
             "from a clone of the repository, install Rooflens with this feature:",
             format!("cargo install --locked --path crates/rooflens --features {name}"),

@@ -11,7 +11,7 @@ use super::{Error, Hint, name_of};
 use crate::shell::word;
 
 /// What helps against it.
-pub fn of(error: &Error) -> Option<Hint> {
+pub(crate) fn of(error: &Error) -> Option<Hint> {
     let words = |text: &str| Some(Hint::words(text));
     let command = |text: &str| Some(Hint::command(text));
     let analyze = |path: &Path| Some(Hint::command(format!("rooflens analyze {}", word(path))));

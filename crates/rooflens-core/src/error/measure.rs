@@ -45,7 +45,7 @@ pub enum MeasureError {
 
 impl MeasureError {
     /// Of a program that did not end well. The end of what it printed is told first.
-    pub fn of(outcome: &StepOutcome, observer: &SharedObserver) -> Self {
+    pub(crate) fn of(outcome: &StepOutcome, observer: &SharedObserver) -> Self {
         let said =
             |start: &str| outcome.tail.iter().find_map(|line| line.strip_prefix(start)).map(str::to_owned);
         if outcome.exit_code == Some(MISSING)
@@ -62,7 +62,7 @@ impl MeasureError {
     }
 
     /// Whose turn it is to change something.
-    pub fn kind(&self) -> ErrorKind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             MeasureError::Missing { .. } => ErrorKind::Environment,
             MeasureError::Failed { .. } | MeasureError::Unreadable { .. } => ErrorKind::Workload,

@@ -9,7 +9,7 @@ mod hint;
 mod hints;
 mod kind;
 mod measure;
-pub mod place;
+pub(crate) mod place;
 mod runs;
 
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use rooflens_collect::kernel_regex::RegexError;
 use rooflens_collect::nsys_export::ExportError;
 use rooflens_collect::profilers::ncu::NcuRefusal;
+use rooflens_collect::project::{FaultClass, ProjectError};
 use rooflens_collect::{ExecuteError, PlanError};
 use rooflens_compose::ComposeError;
 use rooflens_ingest::IngestError;
-use rooflens_project::{FaultClass, ProjectError};
 use rooflens_schema::SchemaError;
 
 pub use self::bench::BenchError;
@@ -29,8 +29,8 @@ pub use self::cost::CostError;
 pub use self::fleet::FleetError;
 pub use self::hint::Hint;
 pub use self::kind::ErrorKind;
-pub use self::measure::MeasureError;
-pub use self::runs::RunsError;
+pub(crate) use self::measure::MeasureError;
+pub(crate) use self::runs::RunsError;
 use crate::text::counted;
 
 /// A failure.

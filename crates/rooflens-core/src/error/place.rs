@@ -7,7 +7,7 @@ use rooflens_compose::{ComposeError, Fault, ProblemPlace};
 use crate::config::origins;
 
 /// The fact, and below it the place: file, line and column, the line as it is written, and a caret.
-pub fn described(error: &ComposeError) -> String {
+pub(crate) fn described(error: &ComposeError) -> String {
     let fact = match &*error.fault {
         // Its place is shown below.
         Fault::Yaml(error) => error.problem.to_string(),
@@ -33,7 +33,7 @@ pub fn planned(error: &PlanError) -> String {
 }
 
 /// A fact with its place below.
-pub fn placed(fact: &str, place: Option<&ProblemPlace>) -> String {
+pub(crate) fn placed(fact: &str, place: Option<&ProblemPlace>) -> String {
     match place {
         Some(place) if !is_told(fact, place) => format!("{fact}\n{}", shown(place)),
         _ => fact.to_owned(),

@@ -128,7 +128,7 @@ pub enum RunsError {
 
 impl RunsError {
     /// Whose turn it is to change something.
-    pub fn kind(&self) -> ErrorKind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             RunsError::NoFolder { .. } | RunsError::File { .. } | RunsError::NoRuns { .. } => ErrorKind::Data,
             RunsError::Unreadable { .. } => ErrorKind::Environment,

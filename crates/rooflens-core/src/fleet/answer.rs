@@ -17,26 +17,26 @@ use crate::text::{capitalised, counted};
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct AnswerColumn {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Unit of its values, where that is known.
-    pub unit: Option<String>,
+    pub(crate) unit: Option<String>,
     /// What it means, where that is known.
-    pub meaning: Option<String>,
+    pub(crate) meaning: Option<String>,
 }
 
 /// What an answer is about.
 #[derive(Debug, Clone)]
 pub struct AnswerHead {
     /// Name of the query, where it has one.
-    pub query: Option<String>,
+    pub(crate) query: Option<String>,
     /// What it answers.
-    pub title: Option<String>,
+    pub(crate) title: Option<String>,
     /// The columns.
-    pub columns: Vec<AnswerColumn>,
+    pub(crate) columns: Vec<AnswerColumn>,
     /// Types of the columns.
-    pub schema: SchemaRef,
+    pub(crate) schema: SchemaRef,
     /// What the rows come to, in a sentence, and how many of them people want to see; the others are at the end.
-    pub summary: Option<(String, usize)>,
+    pub(crate) summary: Option<(String, usize)>,
 }
 
 /// What an answer took.
@@ -56,16 +56,16 @@ pub struct QueryCost {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct QueryDocument {
     /// `rooflens.query`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// Name of the query; null for SQL.
-    pub query: Option<String>,
+    pub(crate) query: Option<String>,
     /// The columns, in their order.
-    pub columns: Vec<AnswerColumn>,
+    pub(crate) columns: Vec<AnswerColumn>,
     /// The rows, each an array in the order of the columns.
-    pub rows: Vec<Vec<Json>>,
+    pub(crate) rows: Vec<Vec<Json>>,
     /// What it took.
     #[serde(flatten)]
-    pub cost: QueryCost,
+    pub(crate) cost: QueryCost,
 }
 
 impl AnswerHead {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_schema::RunDir;
 use rooflens_store::StoredRun;
 use serde_json::Value as Json;

@@ -12,7 +12,7 @@ use crate::run_index::IndexedRun;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StoreAddedDocument {
     /// `rooflens.store-added`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The store.
     pub store: String,
     /// Whether there was no store before.
@@ -64,7 +64,7 @@ impl From<StoredRun> for IndexedRun {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StoreRunsDocument {
     /// `rooflens.store-runs`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The store, or the folder.
     pub store: String,
     /// Whether it is a folder of run directories, not a store.
@@ -93,9 +93,9 @@ impl StoreRunsDocument {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StoreVerifiedDocument {
     /// `rooflens.store-verified`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The store.
-    pub store: String,
+    pub(crate) store: String,
     /// Runs that count.
     pub runs: usize,
     /// Files that count.
@@ -118,9 +118,9 @@ impl StoreVerifiedDocument {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StoreRemovedDocument {
     /// `rooflens.store-removed`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The store.
-    pub store: String,
+    pub(crate) store: String,
     /// Their ids.
     pub removed: Vec<String>,
 }
@@ -136,9 +136,9 @@ impl StoreRemovedDocument {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StoreChangedDocument {
     /// `rooflens.store-changed`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The store.
-    pub store: String,
+    pub(crate) store: String,
     /// The days.
     pub days: Vec<ChangedDay>,
 }
@@ -153,9 +153,9 @@ impl StoreChangedDocument {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StoreVacuumedDocument {
     /// `rooflens.store-vacuumed`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The store.
-    pub store: String,
+    pub(crate) store: String,
     /// Files.
     pub files: usize,
     /// Their size.

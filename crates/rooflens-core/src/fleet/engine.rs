@@ -23,17 +23,17 @@ use crate::error::{Error, FleetError};
 /// What an engine is asked.
 #[derive(Debug, Serialize)]
 pub(super) struct EngineRequest<'a> {
-    pub sql: &'a str,
-    pub store: &'a str,
-    pub tenants: Option<&'a [String]>,
-    pub memory_bytes: Option<u64>,
-    pub spill_folder: Option<&'a PathBuf>,
-    pub engine: Option<&'a str>,
-    pub tables: Option<serde_json::Value>,
+    pub(crate) sql: &'a str,
+    pub(crate) store: &'a str,
+    pub(crate) tenants: Option<&'a [String]>,
+    pub(crate) memory_bytes: Option<u64>,
+    pub(crate) spill_folder: Option<&'a PathBuf>,
+    pub(crate) engine: Option<&'a str>,
+    pub(crate) tables: Option<serde_json::Value>,
     /// Views over the tables, for an engine that does not know them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub views: BTreeMap<&'static str, &'static str>,
-    pub explain: bool,
+    pub(crate) views: BTreeMap<&'static str, &'static str>,
+    pub(crate) explain: bool,
 }
 
 /// What it tells meanwhile.

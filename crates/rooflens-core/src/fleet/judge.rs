@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
-use rooflens_compare::{FEWEST, IndependentRatios, Ratio, adjusted, least_rank_sum, median};
+use rooflens_analyze::compare::{FEWEST, IndependentRatios, Ratio, adjusted, least_rank_sum, median};
 use rooflens_queries::QueryJudge;
 use serde_json::Value as Json;
 

@@ -9,41 +9,41 @@ use crate::document::SchemaTag;
 
 /// A query that has a name.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ListedQuery {
+pub(crate) struct ListedQuery {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// What it answers, in a few words.
-    pub title: String,
+    pub(crate) title: String,
     /// The same, in sentences.
-    pub about: String,
+    pub(crate) about: String,
     /// Its parameters.
-    pub parameters: Vec<ListedParameter>,
+    pub(crate) parameters: Vec<ListedParameter>,
     /// Columns of the answer.
-    pub columns: Vec<AnswerColumn>,
+    pub(crate) columns: Vec<AnswerColumn>,
     /// Tables that it reads.
-    pub tables: Vec<String>,
+    pub(crate) tables: Vec<String>,
 }
 
 /// A parameter of a query.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ListedParameter {
+pub(crate) struct ListedParameter {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Type of its values: day, integer, number, text or duration.
-    pub kind: String,
+    pub(crate) kind: String,
     /// Value where none is given; null where one must be.
-    pub default: Option<String>,
+    pub(crate) default: Option<String>,
     /// What it means.
-    pub meaning: String,
+    pub(crate) meaning: String,
 }
 
 /// The queries that have names.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct QueriesDocument {
     /// `rooflens.queries`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The queries.
-    pub queries: Vec<ListedQuery>,
+    pub(crate) queries: Vec<ListedQuery>,
 }
 
 impl QueriesDocument {

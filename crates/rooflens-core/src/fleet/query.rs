@@ -92,7 +92,7 @@ impl QueryText {
     }
 
     /// The query, where it has a name.
-    pub fn named(&self) -> Option<&'static NamedQuery> {
+    pub(crate) fn named(&self) -> Option<&'static NamedQuery> {
         match self {
             QueryText::Sql(_) => None,
             QueryText::Named { query, .. } => Some(query),

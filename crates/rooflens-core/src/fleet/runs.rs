@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rooflens_compare::trend::TrendOptions;
+use rooflens_analyze::compare::trend::TrendOptions;
 use rooflens_schema::tables::PhaseKind;
 
 use super::store::stored;

@@ -10,7 +10,7 @@ use crate::model::files::DeviceCatalog;
 use crate::project;
 
 /// Devices, with what they can do.
-pub fn hardware() -> Vec<GlossaryEntry> {
+pub(crate) fn hardware() -> Vec<GlossaryEntry> {
     known().devices().iter().map(device).collect()
 }
 
@@ -21,7 +21,7 @@ fn known() -> DeviceCatalog {
 }
 
 /// The device that is also called so.
-pub fn device_called(name: &str) -> Option<GlossaryEntry> {
+pub(crate) fn device_called(name: &str) -> Option<GlossaryEntry> {
     known().find(name).ok().map(device)
 }
 
@@ -68,7 +68,7 @@ fn device(device: &Device) -> GlossaryEntry {
 }
 
 /// Model families, with the types they read.
-pub fn families() -> Vec<GlossaryEntry> {
+pub(crate) fn families() -> Vec<GlossaryEntry> {
     let entry = |family: &&dyn families::Family| GlossaryEntry {
         detail: format!("model_type: {}", family.model_types().join(", ")),
         ..plain(family.name(), family.about())
@@ -77,7 +77,7 @@ pub fn families() -> Vec<GlossaryEntry> {
 }
 
 /// Numbers of the cost model.
-pub fn metrics() -> Vec<GlossaryEntry> {
+pub(crate) fn metrics() -> Vec<GlossaryEntry> {
     let entry = |metric: &metrics::CostMetric| GlossaryEntry {
         unit: metric.unit.into(),
         detail: format!("formula: {}\nsource: {}", metric.formula, metric.source),
@@ -87,11 +87,11 @@ pub fn metrics() -> Vec<GlossaryEntry> {
 }
 
 /// Classes of operators.
-pub fn classes() -> Vec<GlossaryEntry> {
+pub(crate) fn classes() -> Vec<GlossaryEntry> {
     classes::ALL.iter().map(|(name, about)| plain(*name, *about)).collect()
 }
 
 /// Formats that all weights may be given.
-pub fn weight_formats() -> Vec<GlossaryEntry> {
+pub(crate) fn weight_formats() -> Vec<GlossaryEntry> {
     WEIGHT_FORMATS.iter().map(|(name, about)| plain(*name, *about)).collect()
 }

@@ -9,7 +9,7 @@
 use crate::glossary::{GlossaryEntry, plain};
 
 /// The fields that bullets begin with.
-pub fn fields(text: &str) -> Vec<GlossaryEntry> {
+pub(crate) fn fields(text: &str) -> Vec<GlossaryEntry> {
     let mut found = Vec::new();
     for bullet in bullets(text) {
         let Some((names, about)) = bullet.split_once(": ") else { continue };
@@ -22,14 +22,14 @@ pub fn fields(text: &str) -> Vec<GlossaryEntry> {
 }
 
 /// The first bullet that speaks of `name`, further inside.
-pub fn mention(text: &str, name: &str) -> Option<GlossaryEntry> {
+pub(crate) fn mention(text: &str, name: &str) -> Option<GlossaryEntry> {
     let quoted = format!("`{name}`");
     let about = bullets(text).into_iter().find(|bullet| bullet.contains(&quoted))?;
     Some(GlossaryEntry { unit: unit(name).into(), ..plain(name, about) })
 }
 
 /// The sentences with an equation that `name` is in.
-pub fn formulas(text: &str, name: &str) -> String {
+pub(crate) fn formulas(text: &str, name: &str) -> String {
     let words = |sentence: &str| {
         sentence.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name)
     };

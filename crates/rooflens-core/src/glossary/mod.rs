@@ -15,9 +15,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use rooflens_analyze::analyses;
+use rooflens_analyze::compare::headline;
 use rooflens_analyze::kernel_catalog::KernelClass;
-use rooflens_compare::headline;
-use rooflens_project::names;
+use rooflens_collect::project::names;
 use rooflens_schema::Severity;
 use rooflens_schema::table::{ColumnSchema, TableSpec};
 use rooflens_schema::tables::{self, ApiKind, GapCause, PhaseKind, PhaseSource};
@@ -33,11 +33,11 @@ pub struct Topic {
     /// What `list` calls it.
     pub name: &'static str,
     /// What one of them is called.
-    pub one: &'static str,
+    pub(crate) one: &'static str,
     /// What they are.
-    pub about: &'static str,
+    pub(crate) about: &'static str,
     /// All of them, in order.
-    pub entries: fn() -> Vec<GlossaryEntry>,
+    pub(crate) entries: fn() -> Vec<GlossaryEntry>,
 }
 
 /// A named entry.
@@ -174,9 +174,9 @@ pub struct Meaning {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     /// `rooflens.explanation`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The requested word.
-    pub name: String,
+    pub(crate) name: String,
     /// What it means.
     pub meanings: Vec<Meaning>,
 }
@@ -192,9 +192,9 @@ impl Explanation {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Listing {
     /// `rooflens.list`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The list's name; `lists` for that of the lists.
-    pub list: String,
+    pub(crate) list: String,
     /// What is in it, in order.
     pub items: Vec<ListItem>,
 }

@@ -159,11 +159,11 @@ const CODES: &[(&str, &str)] = &[
 ];
 
 /// All codes.
-pub fn entries() -> Vec<GlossaryEntry> {
+pub(crate) fn entries() -> Vec<GlossaryEntry> {
     CODES.iter().map(|(code, meaning)| plain(*code, *meaning)).collect()
 }
 
 /// Whether `name` is one of the codes that `pattern` (as `unread_*`) stands for.
-pub fn is_variant(pattern: &str, name: &str) -> bool {
+pub(crate) fn is_variant(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').is_some_and(|start| name.starts_with(start))
 }

@@ -1,12 +1,12 @@
 //! The labels on screens and pages that no registry has: headings of columns, lines of the ledger, labels.
 //! A test asks `explain` for every heading of every section of the report.
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 
 use super::{GlossaryEntry, bench, charts, labels, other_screens, plain, runs};
 
 /// The words, each with its meaning. In small letters; a heading is found whatever its case.
-pub fn entries() -> Vec<GlossaryEntry> {
+pub(crate) fn entries() -> Vec<GlossaryEntry> {
     [
         TIMES,
         SHARES,

@@ -19,24 +19,24 @@ pub struct MeasuredPeaks {
     /// What was not measured, and why.
     pub skipped: Vec<Skipped>,
     /// Versions of what measured.
-    pub versions: BTreeMap<String, Option<String>>,
+    pub(crate) versions: BTreeMap<String, Option<String>>,
 }
 
 /// What was measured.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct BenchmarkedDevice {
     /// `cpu` or `gpu`.
-    pub kind: String,
+    pub(crate) kind: String,
     /// Its name, as the driver or the system has it.
     pub name: String,
     /// Its architecture, as `sm_90` or `x86_64`.
     pub arch: String,
     /// Streaming multiprocessors, compute units or cores.
-    pub compute_units: Option<u32>,
+    pub(crate) compute_units: Option<u32>,
     /// Its memory.
-    pub memory_bytes: Option<u64>,
+    pub(crate) memory_bytes: Option<u64>,
     /// Threads that were used, of a processor.
-    pub threads: Option<u32>,
+    pub(crate) threads: Option<u32>,
 }
 
 /// The fastest multiplication of a format.
@@ -49,9 +49,9 @@ pub struct Matmul {
     /// How often it was multiplied.
     pub runs: u64,
     /// The shortest time.
-    pub best_ns: u64,
+    pub(crate) best_ns: u64,
     /// The median time.
-    pub median_ns: u64,
+    pub(crate) median_ns: u64,
     /// FLOP/s of the shortest.
     pub flops_per_s: f64,
 }
@@ -66,9 +66,9 @@ pub struct Bandwidth {
     /// How often they were moved.
     pub runs: u64,
     /// The shortest time.
-    pub best_ns: u64,
+    pub(crate) best_ns: u64,
     /// The median time.
-    pub median_ns: u64,
+    pub(crate) median_ns: u64,
     /// Bytes per second of the shortest.
     pub bytes_per_s: f64,
 }
@@ -96,7 +96,7 @@ impl MeasuredPeaks {
     }
 
     /// The figures, under a name of one's own or the device's.
-    pub fn measured(&self, name: Option<&str>, seconds: u64) -> MeasuredHardware {
+    pub(crate) fn measured(&self, name: Option<&str>, seconds: u64) -> MeasuredHardware {
         let device = &self.device;
         let dtype = |name: &str| Dtype::ALL.iter().copied().find(|dtype| dtype.as_str() == name);
         let rates = self.matmul.iter().filter(|row| is_rate(row.flops_per_s));

@@ -17,7 +17,7 @@ use rooflens_schema::RunDir;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::answer::MeasuredPeaks;
+pub(crate) use self::answer::MeasuredPeaks;
 use crate::document::SchemaTag;
 use crate::error::{Error, MeasureError};
 use crate::observer::{Event, SharedObserver, StepWatch};
@@ -55,15 +55,15 @@ pub struct MeasuredDevice {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredDocument<'a> {
     /// `rooflens.hardware`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The file of the device that was written.
-    pub file: String,
+    pub(crate) file: String,
     /// What the device is called in the catalog from now on.
-    pub name: Cow<'a, str>,
+    pub(crate) name: Cow<'a, str>,
     /// What else it is called.
-    pub aliases: Cow<'a, [String]>,
+    pub(crate) aliases: Cow<'a, [String]>,
     /// What was measured.
-    pub measured: Cow<'a, MeasuredPeaks>,
+    pub(crate) measured: Cow<'a, MeasuredPeaks>,
 }
 
 impl MeasuredDevice {
@@ -146,13 +146,13 @@ fn interpreter(wish: &MeasureRequest) -> Interpreter {
 /// How a device is measured.
 pub(crate) struct Measuring<'a> {
     /// By which Python.
-    pub interpreter: Interpreter,
+    pub(crate) interpreter: Interpreter,
     /// Which device, as PyTorch calls it.
-    pub device: &'a str,
+    pub(crate) device: &'a str,
     /// For how long.
-    pub seconds: u64,
+    pub(crate) seconds: u64,
     /// The folder that the interpreter is relative to.
-    pub project: PathBuf,
+    pub(crate) project: PathBuf,
 }
 
 impl Measuring<'_> {

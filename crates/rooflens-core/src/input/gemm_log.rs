@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::input::{Input, TraceFile};
 
 /// Gives each log to its trace: the only one, or the one of the same rank by name.
-pub fn attach(input: &mut Input, logs: &[PathBuf]) -> Result<(), Error> {
+pub(crate) fn attach(input: &mut Input, logs: &[PathBuf]) -> Result<(), Error> {
     if logs.is_empty() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! From paths to what is read: a run written earlier, or the traces of one job.
 
-pub mod gemm_log;
-pub mod ranks;
+pub(crate) mod gemm_log;
+pub(crate) mod ranks;
 
 use std::path::{Path, PathBuf};
 
@@ -53,22 +53,22 @@ pub fn open_input(
 #[derive(Debug)]
 pub struct TraceFile {
     /// Where it is.
-    pub source: InputSource,
+    pub(crate) source: InputSource,
     /// The rank that its name tells.
-    pub rank_by_name: Option<i32>,
+    pub(crate) rank_by_name: Option<i32>,
     /// Whether what is private in it is taken out.
-    pub privacy: Privacy,
+    pub(crate) privacy: Privacy,
     /// The log of a BLAS library whose calls its kernels ran.
-    pub gemms: Option<PathBuf>,
+    pub(crate) gemms: Option<PathBuf>,
     /// The trace that was recorded while the graphs it replays were captured.
-    pub capture: Option<InputSource>,
+    pub(crate) capture: Option<InputSource>,
     /// Keeps a file that was made for reading until it is read.
-    pub _export: Option<NsysExport>,
+    pub(crate) _export: Option<NsysExport>,
 }
 
 impl TraceFile {
     /// A trace as it is, alone.
-    pub fn new(source: InputSource, rank_by_name: Option<i32>) -> Self {
+    pub(crate) fn new(source: InputSource, rank_by_name: Option<i32>) -> Self {
         TraceFile {
             source,
             rank_by_name,
@@ -82,7 +82,7 @@ impl TraceFile {
 
 impl TraceFile {
     /// Its path, as it was typed or found.
-    pub fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         match &self.source {
             InputSource::File(path) => path.display().to_string(),
             InputSource::Stdin => "-".to_owned(),
@@ -124,7 +124,7 @@ impl Input {
     }
 
     /// Bytes to read, as they are stored; `None` where that is not known.
-    pub fn stored_bytes(&self) -> Option<u64> {
+    pub(crate) fn stored_bytes(&self) -> Option<u64> {
         let Input::Traces(files) = self else { return None };
         let length = |file: &TraceFile| match &file.source {
             InputSource::File(path) => {
@@ -227,7 +227,7 @@ fn file(path: &Path, observer: &SharedObserver) -> Result<TraceFile, Error> {
 }
 
 /// Paths in the same folder with a similar name.
-pub fn files_near(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_near(path: &Path) -> Vec<PathBuf> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

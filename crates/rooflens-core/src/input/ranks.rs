@@ -8,7 +8,7 @@ use crate::input::TraceFile;
 
 /// Gives out rank numbers.
 #[derive(Debug, Default)]
-pub struct Numbering {
+pub(crate) struct Numbering {
     taken: BTreeSet<i32>,
     /// Numbers that the names of files promise: nobody else gets them without asking.
     promised: BTreeSet<i32>,
@@ -18,13 +18,13 @@ pub struct Numbering {
 
 impl Numbering {
     /// For the files of a job.
-    pub fn new(files: &[TraceFile]) -> Self {
+    pub(crate) fn new(files: &[TraceFile]) -> Self {
         let promised = files.iter().filter_map(|file| file.rank_by_name).collect();
         Numbering { taken: BTreeSet::new(), promised, is_of_several: files.len() > 1 }
     }
 
     /// Numbers a rank: as its trace says, else as its name says, else the next free number.
-    pub fn number(&mut self, tables: &mut RankTables, by_name: Option<i32>, notes: &Notes) {
+    pub(crate) fn number(&mut self, tables: &mut RankTables, by_name: Option<i32>, notes: &Notes) {
         let wanted = tables.meta.rank.filter(|rank| *rank >= 0).or(by_name);
         tables.rank = match wanted {
             Some(rank) if !self.taken.contains(&rank) => rank,
@@ -58,7 +58,7 @@ const APART_NS: i64 = 60_000_000_000;
 /// Whether traces belong to one job. Ranks of a job run on the same kind of device, at the same time, in a
 /// world of one size.
 #[derive(Debug, Default)]
-pub struct SameJob {
+pub(crate) struct SameJob {
     first: Option<Recorded>,
 }
 
@@ -76,7 +76,11 @@ struct Recorded {
 impl SameJob {
     /// Takes the next trace, on its own clock. Answers with the names of two traces and what tells them apart,
     /// where they cannot be of one job.
-    pub fn check(&mut self, tables: &RankTables, path: String) -> Result<(), (String, String, String)> {
+    pub(crate) fn check(
+        &mut self,
+        tables: &RankTables,
+        path: String,
+    ) -> Result<(), (String, String, String)> {
         let recorded = Recorded::of(tables, path);
         let Some(first) = &self.first else {
             self.first = Some(recorded);
@@ -126,7 +130,7 @@ impl Recorded {
 
 /// The clock of a job: that of the first rank which tells the time of day.
 #[derive(Debug, Default)]
-pub struct JobClock {
+pub(crate) struct JobClock {
     base_unix_ns: Option<i64>,
     /// From the first to the last record of the ranks so far, on this clock.
     extent: Option<(i64, i64)>,
@@ -134,7 +138,7 @@ pub struct JobClock {
 
 impl JobClock {
     /// Moves a rank of a job of several onto the common clock.
-    pub fn align(&mut self, tables: &mut RankTables, notes: &Notes) {
+    pub(crate) fn align(&mut self, tables: &mut RankTables, notes: &Notes) {
         let source = tables.meta.source.clone();
         let warn = |code: &str, message: &str| {
             notes.add(Stage::Ingest, Severity::Warning, code, &source, message.to_owned());

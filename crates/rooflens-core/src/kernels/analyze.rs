@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use rooflens_analyze::kernels::{
+    MOST_ASKED, Profile, ProfiledLaunch, ProfilerAdvice, ProfilerTool, TimelineDurations, expanded,
+};
 use rooflens_compose::nearest;
 use rooflens_ingest::ncu::{self, RuleGrade};
 use rooflens_ingest::rocprof_compute;
-use rooflens_kernels::{
-    MOST_ASKED, Profile, ProfiledLaunch, ProfilerAdvice, ProfilerTool, TimelineDurations, expanded,
-};
 use rooflens_report::Part;
 use rooflens_report::profiled::parts;
 use rooflens_schema::{Note, Notes};
@@ -39,7 +39,7 @@ pub struct ProfiledRequest {
 /// What profiled launches tell.
 pub struct ProfiledKernels {
     /// What limits each launch.
-    pub profile: Profile,
+    pub(crate) profile: Profile,
     /// What it was made of.
     launches: Vec<ProfiledLaunch>,
     notes: Vec<Note>,
@@ -51,12 +51,12 @@ pub struct ProfiledKernels {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ProfiledDocument<'a> {
     /// `rooflens.kernel_profile`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// What limits each launch.
     #[serde(flatten)]
-    pub profile: Cow<'a, Profile>,
+    pub(crate) profile: Cow<'a, Profile>,
     /// What could not be read, or looks wrong.
-    pub notes: Cow<'a, [Note]>,
+    pub(crate) notes: Cow<'a, [Note]>,
 }
 
 impl ProfiledKernels {
@@ -126,8 +126,8 @@ fn profile_of(request: &ProfiledRequest, observer: &SharedObserver) -> Result<Pr
         }
         times = Some(sums);
     }
-    let known = device::known(request.hardware.as_deref(), &rooflens_kernels::hint(&launches))?;
-    let mut profile = rooflens_kernels::profile(&launches, known.as_ref(), times.as_ref());
+    let known = device::known(request.hardware.as_deref(), &rooflens_analyze::kernels::hint(&launches))?;
+    let mut profile = rooflens_analyze::kernels::profile(&launches, known.as_ref(), times.as_ref());
     profile.ask(&launches, columns(&request.columns, &launches, observer));
     Ok(ProfiledKernels { profile, launches, notes: notes.rows(), stopped })
 }

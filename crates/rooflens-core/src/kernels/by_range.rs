@@ -30,13 +30,13 @@ pub struct RangeKernels {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RangeDocument<'a> {
     /// `rooflens.range_kernels`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The requested phase; null for all.
-    pub phase: Option<Cow<'static, str>>,
+    pub(crate) phase: Option<Cow<'static, str>>,
     /// The kernels of each range, most time first.
-    pub kernels: Cow<'a, [RangeKernel]>,
+    pub(crate) kernels: Cow<'a, [RangeKernel]>,
     /// Rows that are not listed.
-    pub left_out: usize,
+    pub(crate) left_out: usize,
 }
 
 impl RangeKernels {

@@ -1,16 +1,16 @@
 //! The device of a report in the catalog: by the name that was given or that the report has, else by
 //! compute capability and number of multiprocessors where only one device has them.
 
+use rooflens_analyze::kernels::{CatalogDevice, DeviceHint};
 use rooflens_cost::hardware::{Catalog, Device};
 use rooflens_cost::precision::Dtype;
-use rooflens_kernels::{CatalogDevice, DeviceHint};
 
 use crate::error::CostError;
 use crate::error::Error;
 
 /// What the catalog knows of the device; `None` where it does not know it. A name that was given and is
 /// not known is an error.
-pub fn known(wished: Option<&str>, hint: &DeviceHint) -> Result<Option<CatalogDevice>, Error> {
+pub(crate) fn known(wished: Option<&str>, hint: &DeviceHint) -> Result<Option<CatalogDevice>, Error> {
     let catalog = Catalog::embedded();
     if let Some(name) = wished {
         let device = catalog.find(name).map_err(|error| Error::Cost(CostError::Hardware(error)))?;

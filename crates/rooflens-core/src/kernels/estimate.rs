@@ -10,15 +10,15 @@ const PASS_OVERHEAD_NS: f64 = 20e6;
 
 /// An estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ProfilingEstimate {
+pub(crate) struct ProfilingEstimate {
     /// Replays of each launch; nothing where it is not known what is collected.
-    pub passes: Option<u64>,
+    pub(crate) passes: Option<u64>,
     /// The time of all, without loading the model.
-    pub time_ns: Option<f64>,
+    pub(crate) time_ns: Option<f64>,
 }
 
 /// The estimate for launches by the numbers that were chosen.
-pub fn estimate(kernels: &[Listed], numbers: &[u64], metrics: Option<u64>) -> ProfilingEstimate {
+pub(crate) fn estimate(kernels: &[Listed], numbers: &[u64], metrics: Option<u64>) -> ProfilingEstimate {
     let passes = metrics.map(|metrics| (metrics as f64 / METRICS_A_PASS).ceil().max(1.0));
     let of = |kernel: &Listed| {
         let launches = numbers.iter().filter(|number| **number < kernel.launches).count() as f64;
@@ -28,7 +28,7 @@ pub fn estimate(kernels: &[Listed], numbers: &[u64], metrics: Option<u64>) -> Pr
 }
 
 /// How many metrics a set has, by what `ncu --list-sets` printed; and the name that this version has for it.
-pub fn set_in(listing: &str, wished: &str) -> Option<(String, u64)> {
+pub(crate) fn set_in(listing: &str, wished: &str) -> Option<(String, u64)> {
     let row = |name: &str| {
         let line = listing.lines().find(|line| line.split_whitespace().next() == Some(name))?;
         Some((name.to_owned(), line.split_whitespace().last()?.parse().ok()?))

@@ -4,13 +4,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rooflens_analyze::kernels::choose::Candidate;
+use rooflens_analyze::kernels::name_pattern;
 use rooflens_analyze::top::TopKernel;
 use rooflens_collect::kernel_regex::KernelRegex;
 use rooflens_collect::profilers::ncu::kernel_id;
 use rooflens_compose::value::{Int, Key, Map, Node, Value, python_str};
 use rooflens_compose::yaml;
-use rooflens_kernels::choose::Candidate;
-use rooflens_kernels::name_pattern;
 
 use crate::error::Error;
 
@@ -33,17 +33,17 @@ const KEYS: &[&str] = &[
 
 /// A kernel of the list, or all that an expression matches.
 #[derive(Debug, Clone)]
-pub struct Listed {
+pub(crate) struct Listed {
     /// Full name; of an entry with an expression what it is called, and may be empty.
-    pub name: String,
+    pub(crate) name: String,
     /// Matches the names of its launches; the whole name where there is none.
-    pub regex: Option<KernelRegex>,
+    pub(crate) regex: Option<KernelRegex>,
     /// How often it ran.
-    pub launches: u64,
+    pub(crate) launches: u64,
     /// Median duration; nothing where the list does not tell.
-    pub median_ns: Option<f64>,
+    pub(crate) median_ns: Option<f64>,
     /// Numbers of typical launches, from 0.
-    pub typical: Vec<u64>,
+    pub(crate) typical: Vec<u64>,
 }
 
 impl From<&TopKernel> for Listed {
@@ -71,7 +71,7 @@ impl Listed {
     }
 
     /// The kernel as launches are chosen of it.
-    pub fn candidate(&self) -> Candidate {
+    pub(crate) fn candidate(&self) -> Candidate {
         Candidate { launches: self.launches, typical: self.typical.clone() }
     }
 }
@@ -184,7 +184,7 @@ fn kernel(node: &Node, number: usize, path: &Path) -> Result<Listed, Error> {
 }
 
 /// The entries of a list that one of some expressions matches, by name.
-pub fn only(kernels: Vec<Listed>, wished: &[KernelRegex], path: &Path) -> Result<Vec<Listed>, Error> {
+pub(crate) fn only(kernels: Vec<Listed>, wished: &[KernelRegex], path: &Path) -> Result<Vec<Listed>, Error> {
     let wrong = |why: &str| Error::NotAList { path: path.to_owned(), why: why.to_owned() };
     if wished.is_empty() {
         return Ok(kernels);

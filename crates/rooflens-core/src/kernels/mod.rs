@@ -18,11 +18,11 @@ use crate::error::Error;
 pub use analyze::{ProfiledDocument, ProfiledKernels, ProfiledRequest, analyze, save_profile};
 pub use by_range::{RangeDocument, RangeKernels, by_range};
 pub use profile::{ProfileRequest, Profiling, profile};
-pub use timeline::{is_table, read as read_timeline};
+pub(crate) use timeline::{is_table, read as read_timeline};
 pub use top::{TopDocument, TopKernels, TopRequest, filter, matching, top};
 
 /// The values of `--kernel`.
-pub fn regexes(texts: &[String]) -> Result<Vec<KernelRegex>, Error> {
+pub(crate) fn regexes(texts: &[String]) -> Result<Vec<KernelRegex>, Error> {
     let read = |text: &String| {
         let place = "--kernel".to_owned();
         KernelRegex::new(text).map_err(|error| Error::KernelRegex { place, regex: text.clone(), error })

@@ -12,7 +12,7 @@ use rooflens_collect::profilers::ncu::profiled;
 use crate::observer::{Event, SharedObserver, StepWatch};
 
 /// Follows one process.
-pub struct NcuLog<'a> {
+pub(crate) struct NcuLog<'a> {
     observer: &'a SharedObserver,
     launches: u64,
     log: PathBuf,
@@ -28,7 +28,7 @@ struct State {
 
 impl<'a> NcuLog<'a> {
     /// Of a process that profiles so many launches and writes this log.
-    pub fn new(observer: &'a SharedObserver, launches: u64, log: PathBuf) -> Self {
+    pub(crate) fn new(observer: &'a SharedObserver, launches: u64, log: PathBuf) -> Self {
         observer.event(&Event::Profiled { done: 0, of: launches, kernel: "", passes: None });
         Self { observer, launches, log, state: RefCell::default() }
     }

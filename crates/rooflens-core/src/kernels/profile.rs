@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rooflens_analyze::kernels::choose::{Chosen, choose};
 use rooflens_collect::ask;
 use rooflens_collect::execute::{Executor, Processes, StepEnd, StepObserver, find_program};
 use rooflens_collect::plan::{
@@ -11,7 +12,6 @@ use rooflens_collect::plan::{
 };
 use rooflens_collect::profilers::ncu::{NcuRequest, argv, refusal};
 use rooflens_collect::runtimes::RecordingGate;
-use rooflens_kernels::choose::{Chosen, choose};
 use rooflens_report::format;
 use rooflens_schema::RunDir;
 
@@ -26,7 +26,7 @@ use crate::shell;
 /// The step's name, and that of the folder with its logs.
 const STEP: &str = "ncu";
 /// The report, from the output folder.
-pub const REPORT: &str = "report.ncu-rep";
+pub(crate) const REPORT: &str = "report.ncu-rep";
 /// A program that tells its version takes a second at most.
 const PATIENCE: Duration = Duration::from_secs(30);
 

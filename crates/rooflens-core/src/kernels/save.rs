@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflens_kernels::{Profile, ProfiledLaunch};
+use rooflens_analyze::kernels::{Profile, ProfiledLaunch};
 use rooflens_report::block::Block;
 use rooflens_report::cost::{csv, markdown, page as html};
 use rooflens_report::profiled::parts;
@@ -20,7 +20,7 @@ use crate::observer::SharedObserver;
 const DOCUMENT: &str = "kernels.json";
 
 /// Whether files may be written to a folder: a new or empty one, or one that an analysis wrote.
-pub fn destination(folder: &Path) -> Result<(), Error> {
+pub(crate) fn destination(folder: &Path) -> Result<(), Error> {
     if folder.exists() && !folder.is_dir() {
         return Err(Error::NotAFolder { path: folder.to_owned() });
     }
@@ -82,7 +82,7 @@ pub fn write(
 }
 
 /// What the page is about.
-pub fn title(profile: &Profile) -> String {
+pub(crate) fn title(profile: &Profile) -> String {
     format!("Kernels under {}", profile.profiler.title())
 }
 

@@ -13,13 +13,13 @@ use crate::job;
 use crate::observer::{Event, SharedObserver};
 
 /// Kernels, and what is to be known of how they were read.
-pub struct TimelineKernels {
+pub(crate) struct TimelineKernels {
     /// Most time first.
-    pub kernels: Vec<TopKernel>,
+    pub(crate) kernels: Vec<TopKernel>,
     /// Calls that launch kernels or graphs.
-    pub launches: u64,
+    pub(crate) launches: u64,
     /// Whether reading was ended early.
-    pub stopped: bool,
+    pub(crate) stopped: bool,
 }
 
 /// Reads the kernels of a phase, or all.
@@ -55,7 +55,7 @@ pub fn read(
 }
 
 /// Whether it is a table that `nsys stats` printed.
-pub fn is_table(path: &Path) -> bool {
+pub(crate) fn is_table(path: &Path) -> bool {
     table(path).is_some()
 }
 

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use rooflens_analyze::kernels::choose::choose;
 use rooflens_analyze::top::TopKernel;
 use rooflens_collect::kernel_regex::KernelRegex;
-use rooflens_kernels::choose::choose;
 use rooflens_report::Part;
 use rooflens_report::top::{nothing, parts};
 use rooflens_schema::tables::PhaseKind;
@@ -51,15 +51,15 @@ pub struct TopKernels {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TopDocument<'a> {
     /// `rooflens.top_kernels`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The requested phase; null for all.
-    pub phase: Option<Cow<'static, str>>,
+    pub(crate) phase: Option<Cow<'static, str>>,
     /// The kernels, most time first.
-    pub kernels: Cow<'a, [TopKernel]>,
+    pub(crate) kernels: Cow<'a, [TopKernel]>,
     /// Kernels that are not listed.
-    pub left_out: usize,
+    pub(crate) left_out: usize,
     /// Their share of the time of all kernels.
-    pub left_out_share: f64,
+    pub(crate) left_out_share: f64,
 }
 
 impl TopKernels {

@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::project::hub::{CachedModel, HubName};
 use rooflens_compose::Host;
 use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::hardware::{Catalog, Device, Properties};
-use rooflens_project::hub::{CachedModel, HubName};
 
 use crate::error::CostError;
 use crate::input::files_near;
@@ -15,7 +15,7 @@ use crate::input::files_near;
 const LARGEST: u64 = 64 << 20;
 
 /// The config on standard input.
-pub const STDIN: &str = "-";
+pub(crate) const STDIN: &str = "-";
 
 /// Reads a config: a file, or a folder with a `config.json`; with the `hf_quant_config.json` beside it.
 pub fn blueprint(path: &Path) -> Result<Blueprint, CostError> {
@@ -32,7 +32,7 @@ pub fn blueprint(path: &Path) -> Result<Blueprint, CostError> {
 }
 
 /// Where a model is: at its path, or where the Hugging Face cache has what is called so.
-pub fn located(path: &Path) -> Result<PathBuf, CostError> {
+pub(crate) fn located(path: &Path) -> Result<PathBuf, CostError> {
     let is_in_folder = path.parent().is_some_and(|parent| !parent.as_os_str().is_empty() && parent.is_dir());
     let name = path.to_str().and_then(HubName::parse).filter(|_| !path.exists() && !is_in_folder);
     let Some(name) = name else { return Ok(path.to_owned()) };
@@ -55,7 +55,7 @@ pub fn named(name: &str) -> Option<PathBuf> {
 }
 
 /// What a model is called in reports: its file without the ending, the folder of a `config.json`, or its name on the hub.
-pub fn name_of(path: &Path) -> String {
+pub(crate) fn name_of(path: &Path) -> String {
     if path == Path::new(STDIN) {
         return "stdin".to_owned();
     }
@@ -120,7 +120,7 @@ fn read_bounded(from: impl Read, path: &Path) -> Result<Vec<u8>, CostError> {
 }
 
 /// The devices: those that come with Rooflens, and the project's own.
-pub struct DeviceCatalog {
+pub(crate) struct DeviceCatalog {
     catalog: Catalog,
     /// Names of files without their ending, and of the devices in them.
     own: Vec<(String, String)>,
@@ -137,7 +137,7 @@ impl DeviceCatalog {
     }
 
     /// Those of Rooflens and of files.
-    pub fn of_files(paths: Vec<PathBuf>) -> Result<Self, CostError> {
+    pub(crate) fn of_files(paths: Vec<PathBuf>) -> Result<Self, CostError> {
         let mut files = Vec::new();
         let mut own = Vec::new();
         for path in paths {
@@ -153,17 +153,17 @@ impl DeviceCatalog {
     }
 
     /// Those of Rooflens alone.
-    pub fn embedded() -> Self {
+    pub(crate) fn embedded() -> Self {
         Self { catalog: Catalog::embedded().clone(), own: Vec::new() }
     }
 
     /// All of them, the project's own last.
-    pub fn devices(&self) -> &[Device] {
+    pub(crate) fn devices(&self) -> &[Device] {
         self.catalog.devices()
     }
 
     /// Those with these properties.
-    pub fn fitting(&self, told: &Properties) -> Vec<&Device> {
+    pub(crate) fn fitting(&self, told: &Properties) -> Vec<&Device> {
         self.catalog.fitting(told)
     }
 

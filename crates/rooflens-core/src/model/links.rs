@@ -11,7 +11,7 @@ const SCALE_UP: &str = "scale_up";
 
 /// Compares collectives with the links of the device: the one that was chosen, else the one of the trace. Where there
 /// is none, the findings say why.
-pub fn join(findings: &mut Findings, chosen: Option<&Device>) {
+pub(crate) fn join(findings: &mut Findings, chosen: Option<&Device>) {
     if findings.get::<Communication>().is_none() {
         return;
     }

@@ -1,13 +1,13 @@
 //! The model and the device that a trace ran on, and the lower bounds that they give its ledger.
 
 pub mod files;
-pub mod links;
-pub mod peaks;
+pub(crate) mod links;
+pub(crate) mod peaks;
 mod record;
 mod steps;
-pub mod trace_device;
+pub(crate) mod trace_device;
 
-pub use self::record::ModelRecord;
+pub(crate) use self::record::ModelRecord;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -46,27 +46,27 @@ pub struct ModelRequest {
 
 /// The model and device of a command line, or of a run.
 #[derive(Clone)]
-pub struct ResolvedModel {
+pub(crate) struct ResolvedModel {
     /// Its config, to be changed.
-    pub blueprint: Blueprint,
+    pub(crate) blueprint: Blueprint,
     /// The model.
-    pub model: Model,
+    pub(crate) model: Model,
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// How devices share it.
-    pub setup: Setup,
+    pub(crate) setup: Setup,
     /// The device.
-    pub device: Device,
+    pub(crate) device: Device,
 }
 
 impl ModelRequest {
     /// Fails where a device was named that nobody knows, whether or not its peaks are asked for.
-    pub fn check_device(&self) -> Result<(), Error> {
+    pub(crate) fn check_device(&self) -> Result<(), Error> {
         self.named_device().map(drop)
     }
 
     /// The model that was asked for, and how it ran by what the trace tells; nothing where no model was named.
-    pub fn record(&self, findings: &Findings) -> Result<Option<ModelRecord>, Error> {
+    pub(crate) fn record(&self, findings: &Findings) -> Result<Option<ModelRecord>, Error> {
         let Some(path) = &self.model else { return Ok(None) };
         let mut blueprint = files::blueprint(path)?;
         let record = ModelRecord::new(files::name_of(path), &blueprint);
@@ -92,7 +92,7 @@ impl ModelRequest {
     }
 
     /// The model that a run was compared with before, but for what is asked for now.
-    pub fn instead_of(&self, record: ModelRecord, findings: &Findings) -> Result<ModelRecord, Error> {
+    pub(crate) fn instead_of(&self, record: ModelRecord, findings: &Findings) -> Result<ModelRecord, Error> {
         let tensor_parallel = match self.tp {
             Some(_) => self.tensor_parallel(findings, record.name.as_deref().unwrap_or_default())?,
             None => record.tensor_parallel,
@@ -112,7 +112,7 @@ impl ModelRequest {
     }
 
     /// The device that was named.
-    pub fn named_device(&self) -> Result<Option<Device>, Error> {
+    pub(crate) fn named_device(&self) -> Result<Option<Device>, Error> {
         let Some(name) = &self.hardware else { return Ok(None) };
         Ok(Some(files::DeviceCatalog::read(&project::hardware())?.find(name)?.clone()))
     }
@@ -171,19 +171,19 @@ impl Ranks {
 }
 
 /// What went through the model, by phase.
-pub type Passes = BTreeMap<PhaseKind, Vec<Ran>>;
+pub(crate) type Passes = BTreeMap<PhaseKind, Vec<Ran>>;
 
 /// The shapes of steps, as a trace tells them and as the cost model takes them.
-pub type ToldShapes = BTreeMap<(PhaseKind, StepShape), Shape>;
+pub(crate) type ToldShapes = BTreeMap<(PhaseKind, StepShape), Shape>;
 
 /// A model with what went through it.
-pub struct ModelContext {
+pub(crate) struct ModelContext {
     /// The model and the device.
-    pub known: ResolvedModel,
+    pub(crate) known: ResolvedModel,
     /// Its passes, in the order of the steps where `told` is empty.
-    pub passes: Passes,
+    pub(crate) passes: Passes,
     /// What each shape of the trace's steps is to the cost model; empty where a run tells its steps.
-    pub told: ToldShapes,
+    pub(crate) told: ToldShapes,
 }
 
 impl ModelContext {
@@ -199,7 +199,7 @@ impl ModelContext {
 
     /// Gives a ledger its lower bounds, or the reason why it has none. A model that the trace contradicts is an error,
     /// unless it is trusted.
-    pub fn give(
+    pub(crate) fn give(
         joined: Result<Self, String>,
         ledger: &mut Ledger,
         is_trusted: bool,
@@ -255,7 +255,7 @@ fn operator(found: measured::PassOperator) -> OperatorFloor {
 
 impl ResolvedModel {
     /// The same with keys of its config set to other values.
-    pub fn with(&self, set: &[(String, String)]) -> Result<ResolvedModel, ConfigError> {
+    pub(crate) fn with(&self, set: &[(String, String)]) -> Result<ResolvedModel, ConfigError> {
         let mut blueprint = self.blueprint.clone();
         for (key, value) in set {
             blueprint.set(key, value)?;
@@ -279,7 +279,7 @@ fn floor(class: measured::ClassFloor) -> Floor {
 }
 
 /// The phase of that name, where the cost model knows it.
-pub fn kind_of(name: &str) -> Option<PhaseKind> {
+pub(crate) fn kind_of(name: &str) -> Option<PhaseKind> {
     let known = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
     known.into_iter().find(|kind| kind.as_str() == name)
 }

@@ -9,7 +9,7 @@ use super::trace_device;
 
 /// Compares matmuls with the peaks of the device: the one that was chosen, else the one of the trace. Where there is
 /// none, the findings say why. Answers with the peaks.
-pub fn join(findings: &mut Findings, chosen: Option<&Device>) -> Option<DevicePeaks> {
+pub(crate) fn join(findings: &mut Findings, chosen: Option<&Device>) -> Option<DevicePeaks> {
     let peaks = match chosen {
         Some(device) => Ok(peaks_of(device)),
         None => peaks_of_trace(findings),

@@ -26,38 +26,38 @@ const MODEL: &str = "model.json";
 /// The model that ran: its config, its formats, how devices share it, and the device. Where only a device was named, the
 /// device alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ModelRecord {
+pub(crate) struct ModelRecord {
     /// `rooflens.model`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// Its name: that of its folder or config; null without a model.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Its `config.json`; null without a model.
-    pub config: Option<Map<String, Json>>,
+    pub(crate) config: Option<Map<String, Json>>,
     /// The `hf_quant_config.json` beside it; null where there is none.
-    pub quantization: Option<Map<String, Json>>,
+    pub(crate) quantization: Option<Map<String, Json>>,
     /// Format of all weights, as `rooflens cost --dtype` takes it; null: as the config says.
-    pub dtype: Option<String>,
+    pub(crate) dtype: Option<String>,
     /// Format of cached keys and values; null: that of the activations.
-    pub kv_dtype: Option<Dtype>,
+    pub(crate) kv_dtype: Option<Dtype>,
     /// Devices that share each layer.
-    pub tensor_parallel: u64,
+    pub(crate) tensor_parallel: u64,
     /// The device, with its peaks; null where none is known.
-    pub device: Option<Device>,
+    pub(crate) device: Option<Device>,
     /// Whether the device was named, or told by the workload; otherwise it is the one that the trace names.
-    pub is_device_named: bool,
+    pub(crate) is_device_named: bool,
     /// Why no device is known.
-    pub no_device: Option<String>,
+    pub(crate) no_device: Option<String>,
     /// Batch size of steps whose trace does not record it.
-    pub batch: Option<u64>,
+    pub(crate) batch: Option<u64>,
     /// Tokens in the KV cache per sequence, of steps whose trace does not record them.
-    pub context: Option<u64>,
+    pub(crate) context: Option<u64>,
     /// Whether the model is taken even if the trace contradicts it.
-    pub is_forced: bool,
+    pub(crate) is_forced: bool,
 }
 
 impl ModelRecord {
     /// A model with the formats of its config, on one device that is not known yet.
-    pub fn new(name: String, blueprint: &Blueprint) -> Self {
+    pub(crate) fn new(name: String, blueprint: &Blueprint) -> Self {
         ModelRecord {
             name: Some(name),
             config: Some(blueprint.config().clone()),
@@ -67,7 +67,7 @@ impl ModelRecord {
     }
 
     /// A device that was named without a model.
-    pub fn of_device(device: Device) -> Self {
+    pub(crate) fn of_device(device: Device) -> Self {
         ModelRecord { device: Some(device), is_device_named: true, ..Self::without_model() }
     }
 
@@ -131,7 +131,7 @@ impl ModelRecord {
     }
 
     /// The model and how devices share it, on whatever device.
-    pub fn model(&self) -> Result<(Model, Setup), String> {
+    pub(crate) fn model(&self) -> Result<(Model, Setup), String> {
         self.model_of(&self.blueprint()?)
     }
 
@@ -145,7 +145,7 @@ impl ModelRecord {
     }
 
     /// The model on its device; otherwise why that cannot be.
-    pub fn resolve(&self) -> Result<ResolvedModel, String> {
+    pub(crate) fn resolve(&self) -> Result<ResolvedModel, String> {
         let blueprint = self.blueprint()?;
         let (model, setup) = self.model_of(&blueprint)?;
         let unknown = || self.no_device.clone().unwrap_or_else(|| "the device is not known".to_owned());
@@ -154,12 +154,12 @@ impl ModelRecord {
     }
 
     /// The device, where it was named: then the trace is not asked.
-    pub fn named_device(&self) -> Option<&Device> {
+    pub(crate) fn named_device(&self) -> Option<&Device> {
         self.device.as_ref().filter(|_| self.is_device_named)
     }
 
     /// Gives the ledger of a trace its lower bounds.
-    pub fn join(&self, findings: &mut Findings) -> Result<Option<ModelContext>, Error> {
+    pub(crate) fn join(&self, findings: &mut Findings) -> Result<Option<ModelContext>, Error> {
         if self.config.is_none() {
             return Ok(None);
         }

@@ -9,7 +9,7 @@ use super::{Passes, ToldShapes, kind_of};
 
 /// The passes of every phase that the ledger knows the shapes of; `batch` and `context` (tokens in the KV cache per
 /// sequence) are for traces that do not record them.
-pub fn passes_of(
+pub(crate) fn passes_of(
     ledger: &Ledger,
     batch: Option<u64>,
     context: Option<u64>,

@@ -53,7 +53,7 @@ pub fn recognise(findings: &mut Findings) {
 
 /// The name of the device: the one of the command line, else the first that the trace names or that was recognised.
 /// Otherwise the reason why there is none.
-pub fn device_name(findings: &Findings, named: Option<&str>) -> Result<String, String> {
+pub(crate) fn device_name(findings: &Findings, named: Option<&str>) -> Result<String, String> {
     if let Some(name) = named {
         return Ok(name.to_owned());
     }
@@ -63,7 +63,7 @@ pub fn device_name(findings: &Findings, named: Option<&str>) -> Result<String, S
 }
 
 /// Fails where nothing ran on a device, and this is not the host's processor.
-pub fn check_kind(findings: &Findings, device: &Device) -> Result<(), String> {
+pub(crate) fn check_kind(findings: &Findings, device: &Device) -> Result<(), String> {
     // A summary has kernels and no devices.
     let ran = findings.get::<Devices>().is_some_and(|devices| !devices.0.is_empty())
         || findings.get::<Kernels>().is_some_and(|kernels| !kernels.0.is_empty());
@@ -77,7 +77,7 @@ pub fn check_kind(findings: &Findings, device: &Device) -> Result<(), String> {
 }
 
 /// The name that the trace tells, where all its devices are of one kind.
-pub fn only_device_name(findings: &Findings) -> Result<String, String> {
+pub(crate) fn only_device_name(findings: &Findings) -> Result<String, String> {
     let devices = findings.get::<Devices>().map_or(&[][..], |devices| &devices.0);
     let kinds: BTreeSet<&str> = devices.iter().filter_map(known_name).collect();
     match kinds.len() {

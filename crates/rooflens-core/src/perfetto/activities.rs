@@ -14,7 +14,7 @@ use super::{Arg, FirstActivities, Slice, Track, Writer};
 
 impl View<'_> {
     /// Writes the streams of a device; answers the first number behind its tracks.
-    pub fn streams<W: Write>(
+    pub(crate) fn streams<W: Write>(
         &self,
         writer: &mut Writer<W>,
         pid: u64,

@@ -35,7 +35,12 @@ pub(super) fn color(line: Line) -> &'static str {
 }
 
 impl View<'_> {
-    pub fn ledger<W: Write>(&self, writer: &mut Writer<W>, pid: u64, pieces: &[Piece]) -> io::Result<()> {
+    pub(crate) fn ledger<W: Write>(
+        &self,
+        writer: &mut Writer<W>,
+        pid: u64,
+        pieces: &[Piece],
+    ) -> io::Result<()> {
         let track = Track { pid, tid: LEDGER };
         writer.name(track, "ledger")?;
         let kernels = &self.tables.kernels;
@@ -53,7 +58,12 @@ impl View<'_> {
         Ok(())
     }
 
-    pub fn phases<W: Write>(&self, writer: &mut Writer<W>, pid: u64, pieces: &[Piece]) -> io::Result<()> {
+    pub(crate) fn phases<W: Write>(
+        &self,
+        writer: &mut Writer<W>,
+        pid: u64,
+        pieces: &[Piece],
+    ) -> io::Result<()> {
         let track = Track { pid, tid: PHASES };
         writer.name(track, "phases")?;
         let phases = &self.tables.phases;
@@ -85,7 +95,12 @@ impl View<'_> {
         writer.slice(&Slice { track, category: CATEGORY, name, span, color: None }, &args)
     }
 
-    pub fn layers<W: Write>(&self, writer: &mut Writer<W>, pid: u64, pieces: &[Piece]) -> io::Result<()> {
+    pub(crate) fn layers<W: Write>(
+        &self,
+        writer: &mut Writer<W>,
+        pid: u64,
+        pieces: &[Piece],
+    ) -> io::Result<()> {
         let kernels = &self.tables.kernels;
         let place = |row: usize| Some((kernels.layer[row].get()?, kernels.phase_id[row].get()));
         let track = Track { pid, tid: LAYERS };
@@ -99,14 +114,14 @@ impl View<'_> {
     }
 
     /// Rows of `phases` that say what the host does.
-    pub fn steps(&self) -> Vec<usize> {
+    pub(crate) fn steps(&self) -> Vec<usize> {
         let phases = &self.tables.phases;
         let is_step = |&row: &usize| !phases.device[row].is_some() && phases.kind[row] != PhaseKind::Range;
         (0..phases.len()).filter(is_step).collect()
     }
 
     /// Steps of the host, above its threads.
-    pub fn write_steps<W: Write>(
+    pub(crate) fn write_steps<W: Write>(
         &self,
         writer: &mut Writer<W>,
         pid: u64,
@@ -132,7 +147,12 @@ impl View<'_> {
         Ok(())
     }
 
-    pub fn counters<W: Write>(&self, writer: &mut Writer<W>, pid: u64, rows: Range<usize>) -> io::Result<()> {
+    pub(crate) fn counters<W: Write>(
+        &self,
+        writer: &mut Writer<W>,
+        pid: u64,
+        rows: Range<usize>,
+    ) -> io::Result<()> {
         let kernels = &self.tables.kernels;
         let mut launched = Vec::new();
         let mut changes: Vec<(i64, i64)> = Vec::with_capacity(2 * rows.len());

@@ -11,14 +11,14 @@ struct Lane(Vec<i64>);
 /// Where a slice goes.
 pub(super) struct Place {
     /// Number of the lane, from 0.
-    pub lane: usize,
+    pub(crate) lane: usize,
     /// Whether nothing was in it before.
-    pub is_new: bool,
+    pub(crate) is_new: bool,
 }
 
 impl Lanes {
     /// The first lane where the slice lies behind or inside the others.
-    pub fn place(&mut self, span: (i64, i64)) -> Place {
+    pub(crate) fn place(&mut self, span: (i64, i64)) -> Place {
         let found = self.0.iter_mut().position(|lane| lane.takes(span));
         let lane = found.unwrap_or_else(|| {
             self.0.push(Lane(vec![span.1]));
@@ -28,7 +28,7 @@ impl Lanes {
     }
 
     /// The first lane that is free, for slices that do not nest.
-    pub fn place_alone(&mut self, span: (i64, i64)) -> Place {
+    pub(crate) fn place_alone(&mut self, span: (i64, i64)) -> Place {
         let found = self.0.iter_mut().position(|lane| lane.is_free(span.0));
         match found.and_then(|lane| self.0.get_mut(lane)) {
             Some(lane) => lane.0.push(span.1),
@@ -38,7 +38,7 @@ impl Lanes {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 }

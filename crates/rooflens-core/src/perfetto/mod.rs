@@ -60,10 +60,10 @@ struct Slice<'a> {
 type FirstActivities = HashMap<i64, (Track, i64)>;
 
 /// Least times: by phase and class, the share of the class' time.
-pub type FloorShares = HashMap<(String, String), f64>;
+pub(crate) type FloorShares = HashMap<(String, String), f64>;
 
 /// What of each class' time was its least, where the ledger has a floor.
-pub fn floor_shares(ledger: &Ledger) -> FloorShares {
+pub(crate) fn floor_shares(ledger: &Ledger) -> FloorShares {
     let mut shares = FloorShares::new();
     for phase in &ledger.phases {
         for class in phase.classes.iter().filter(|class| class.ns > 0) {
@@ -77,7 +77,7 @@ pub fn floor_shares(ledger: &Ledger) -> FloorShares {
 }
 
 /// Writes a trace.
-pub struct Writer<W: Write> {
+pub(crate) struct Writer<W: Write> {
     out: W,
     is_first: bool,
     processes: u64,
@@ -89,7 +89,7 @@ pub struct Writer<W: Write> {
 
 impl<W: Write> Writer<W> {
     /// Begins a trace.
-    pub fn new(mut out: W) -> io::Result<Self> {
+    pub(crate) fn new(mut out: W) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
         Ok(Writer {
             out,

@@ -49,7 +49,7 @@ struct Device {
 }
 
 impl<'a> Ranges<'a> {
-    pub fn new(tables: &'a RankTables) -> Self {
+    pub(crate) fn new(tables: &'a RankTables) -> Self {
         let (phases, frames, ops, api) = (&tables.phases, &tables.frames, &tables.ops, &tables.api);
         let mut keys = Vec::with_capacity(phases.len() + frames.len() + ops.len() + api.len());
         // Steps that were found by pattern were not recorded.
@@ -71,12 +71,12 @@ impl<'a> Ranges<'a> {
     }
 
     /// Makes a device known: its process, and the first number behind its tracks.
-    pub fn device(&mut self, device: i32, pid: u64, free: i64) {
+    pub(crate) fn device(&mut self, device: i32, pid: u64, free: i64) {
         self.devices.insert(device, Device { pid, free, streams: HashMap::new() });
     }
 
     /// Whether any range is of a thread.
-    pub fn has_host(&self) -> bool {
+    pub(crate) fn has_host(&self) -> bool {
         let tables = self.tables;
         let on_host =
             |key: &Key| key.2 != Table::Annotation || !tables.phases.device[key.3 as usize].is_some();
@@ -84,7 +84,7 @@ impl<'a> Ranges<'a> {
     }
 
     /// The process of the host's threads.
-    pub fn host<W: Write>(&mut self, writer: &mut Writer<W>) -> io::Result<u64> {
+    pub(crate) fn host<W: Write>(&mut self, writer: &mut Writer<W>) -> io::Result<u64> {
         self.host_pid(writer, 0)
     }
 
@@ -98,7 +98,7 @@ impl<'a> Ranges<'a> {
     }
 
     /// Numbers that no thread has.
-    pub fn free_tids(&self) -> impl Iterator<Item = i64> + use<> {
+    pub(crate) fn free_tids(&self) -> impl Iterator<Item = i64> + use<> {
         let (phases, tables) = (&self.tables.phases, self.tables);
         let annotated = phases.tid.iter().filter_map(|tid| tid.get());
         let taken: BTreeSet<i64> =
@@ -144,7 +144,7 @@ impl<'a> Ranges<'a> {
 
 impl View<'_> {
     /// Writes all ranges.
-    pub fn ranges<W: Write>(&self, writer: &mut Writer<W>, ranges: &mut Ranges) -> io::Result<()> {
+    pub(crate) fn ranges<W: Write>(&self, writer: &mut Writer<W>, ranges: &mut Ranges) -> io::Result<()> {
         for (ts, Reverse(dur), table, row) in std::mem::take(&mut ranges.keys) {
             let (span, row) = (span(ts, dur), row as usize);
             match table {
@@ -251,7 +251,7 @@ impl View<'_> {
     }
 
     /// Events of the allocator.
-    pub fn memory<W: Write>(&self, writer: &mut Writer<W>, track: Track) -> io::Result<()> {
+    pub(crate) fn memory<W: Write>(&self, writer: &mut Writer<W>, track: Track) -> io::Result<()> {
         let memory = &self.tables.memory;
         if !memory.is_empty() {
             writer.name_at(track, "memory", i32::MAX.into())?;

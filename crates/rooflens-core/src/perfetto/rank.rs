@@ -11,9 +11,9 @@ use super::{Arg, FloorShares, Slice, Track, Writer};
 
 /// A rank while it is written.
 pub(super) struct View<'a> {
-    pub tables: &'a RankTables,
-    pub floors: &'a FloorShares,
-    pub lines: KernelLines<'a>,
+    pub(crate) tables: &'a RankTables,
+    pub(crate) floors: &'a FloorShares,
+    pub(crate) lines: KernelLines<'a>,
 }
 
 /// Writes a rank: each device with its ledger, phases, layers, streams and counters; then the host.
@@ -44,11 +44,11 @@ pub(super) fn write<W: Write>(
 }
 
 impl<'a> View<'a> {
-    pub fn text(&self, id: NameId) -> &'a str {
+    pub(crate) fn text(&self, id: NameId) -> &'a str {
         self.tables.names.get(id)
     }
 
-    pub fn phase_kind(&self, row: usize) -> Option<PhaseKind> {
+    pub(crate) fn phase_kind(&self, row: usize) -> Option<PhaseKind> {
         self.tables.phase_kind(self.tables.kernels.phase_id[row].get())
     }
 

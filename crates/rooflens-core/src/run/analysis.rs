@@ -16,7 +16,7 @@ use crate::{job, kernels, saved};
 
 /// Analyses the report that Nsight Compute left, where there is one, into `report/kernels/`. One that cannot
 /// be read is a note. `metrics` are those that the config asked for: columns of the table.
-pub fn profiled_kernels(run: &RunDir, metrics: &[String], notes: &Notes, observer: &SharedObserver) {
+pub(crate) fn profiled_kernels(run: &RunDir, metrics: &[String], notes: &Notes, observer: &SharedObserver) {
     let report = run.raw(RunStage::Ncu.name()).join("report.ncu-rep");
     if !report.is_file() {
         return;
@@ -30,7 +30,11 @@ pub fn profiled_kernels(run: &RunDir, metrics: &[String], notes: &Notes, observe
 
 /// Analyses the trace of a run, where there is one, and writes its tables into the same run. One that
 /// cannot be read is a note: the measured numbers are there all the same.
-pub fn analyse(run: &RunDir, notes: &Notes, observer: &SharedObserver) -> Result<Option<Findings>, Error> {
+pub(crate) fn analyse(
+    run: &RunDir,
+    notes: &Notes,
+    observer: &SharedObserver,
+) -> Result<Option<Findings>, Error> {
     let Some(trace) = trace(run) else { return Ok(None) };
     let mut input = match open_input(&[trace], &ReadOptions::default(), notes, observer) {
         Ok(input) => input,
@@ -70,7 +74,11 @@ fn attach_gemms(run: &RunDir, input: &mut Input, notes: &Notes) {
 
 /// Saves the notes of a run, now that all that may add to them is done, and gives them to its findings: the table
 /// `notes`, the findings and `metrics.json` have the same ones.
-pub fn save_notes(run: &RunDir, notes: Notes, findings: Option<&mut Findings>) -> Result<Vec<Note>, Error> {
+pub(crate) fn save_notes(
+    run: &RunDir,
+    notes: Notes,
+    findings: Option<&mut Findings>,
+) -> Result<Vec<Note>, Error> {
     let mut rows = notes.rows();
     if let Some(findings) = findings {
         findings.notes = rows;
@@ -82,7 +90,7 @@ pub fn save_notes(run: &RunDir, notes: Notes, findings: Option<&mut Findings>) -
 }
 
 /// Writes the report in the formats that are wanted, and answers where the page to open is.
-pub fn report(
+pub(crate) fn report(
     folder: &Path,
     output: &Output,
     findings: &Findings,
@@ -116,7 +124,7 @@ fn trace(run: &RunDir) -> Option<PathBuf> {
 }
 
 /// Removes traces whose rows are in the tables.
-pub fn remove_traces(run: &RunDir) -> Result<(), Error> {
+pub(crate) fn remove_traces(run: &RunDir) -> Result<(), Error> {
     let Some(path) = trace(run) else { return Ok(()) };
     let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
     removed.map_err(|source| Error::Unwritable { path, source })

@@ -16,7 +16,7 @@ use crate::saved;
 const KINDS: &[&str] = &["json", "jsonl", "csv"];
 
 /// Copies the files of a run that are not tables.
-pub fn copy_files(from: &RunDir, to: &RunDir) -> Result<(), Error> {
+pub(crate) fn copy_files(from: &RunDir, to: &RunDir) -> Result<(), Error> {
     if let Some(record) = ModelRecord::read(from) {
         record.save(to)?;
     }

@@ -39,63 +39,63 @@ use crate::saved;
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunDocument {
     /// `rooflens.run`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// `complete`, or `incomplete` where a step did not end well or data was lost.
     pub status: Cow<'static, str>,
     /// The folder's name.
-    pub run: String,
+    pub(crate) run: String,
     /// The model, as the workload found it.
     #[schemars(with = "Option<BTreeMap<String, Json>>")]
-    pub model: Option<Json>,
+    pub(crate) model: Option<Json>,
     /// The runtime, as in `pytorch`.
     #[schemars(with = "Option<String>")]
-    pub runtime: Option<Json>,
+    pub(crate) runtime: Option<Json>,
     /// Versions of what ran it.
     #[schemars(with = "Option<BTreeMap<String, Option<String>>>")]
-    pub versions: Option<Json>,
+    pub(crate) versions: Option<Json>,
     /// The dataset, as the workload found it.
     #[schemars(with = "Option<BTreeMap<String, Json>>")]
-    pub dataset: Option<Json>,
+    pub(crate) dataset: Option<Json>,
     /// Memory at the end.
     #[schemars(with = "Option<BTreeMap<String, Json>>")]
-    pub memory: Option<Json>,
+    pub(crate) memory: Option<Json>,
     /// The CUDA allocator's account by step, from `memory_stats.json`; null if no step wrote one.
-    pub allocator: Option<Vec<PassAllocator>>,
+    pub(crate) allocator: Option<Vec<PassAllocator>>,
     /// The power limit that the devices enforced, where the config asks for one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub power_limit_w: Option<f64>,
+    pub(crate) power_limit_w: Option<f64>,
     /// How the steps ended.
-    pub steps: Vec<StepFacts>,
+    pub(crate) steps: Vec<StepFacts>,
     /// The numbers of the pass without profilers; null where none was run.
     pub measured: Option<Measured>,
     /// What devices and the host did meanwhile; null where nothing was sampled.
-    pub sampled: Option<Sampled>,
+    pub(crate) sampled: Option<Sampled>,
     /// Measured times beside the cost model's lower bounds.
     #[serde(flatten)]
     pub joined: ModelJoin,
     /// What is not there, and why.
     #[schemars(with = "BTreeMap<String, String>")]
-    pub not_computed: Map<String, Json>,
+    pub(crate) not_computed: Map<String, Json>,
 }
 
 /// How a step ended.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct StepFacts {
+pub(crate) struct StepFacts {
     /// The step.
-    pub step: String,
+    pub(crate) step: String,
     /// How it ended.
-    pub end: String,
+    pub(crate) end: String,
     /// Its exit code, where it ended by itself.
-    pub exit_code: Option<i32>,
+    pub(crate) exit_code: Option<i32>,
     /// The signal, where it ended by one.
-    pub signal: Option<i32>,
+    pub(crate) signal: Option<i32>,
     /// How long it took, with starting and loading.
-    pub duration_ns: u64,
+    pub(crate) duration_ns: u64,
 }
 
 impl StepFacts {
     /// Of what became of it.
-    pub fn of(outcome: &StepOutcome) -> Self {
+    pub(crate) fn of(outcome: &StepOutcome) -> Self {
         StepFacts {
             step: outcome.step.clone(),
             end: end_word(outcome.end),
@@ -112,7 +112,7 @@ fn end_word(end: StepEnd) -> String {
 
 impl RunDocument {
     /// Of what stands in a run.
-    pub fn new(
+    pub(crate) fn new(
         run: &RunDir,
         steps: Vec<StepFacts>,
         workload: &WorkloadRecords,
@@ -186,13 +186,13 @@ impl RunDocument {
     }
 
     /// What a report has besides the trace.
-    pub fn parts(&self) -> Vec<Part> {
+    pub(crate) fn parts(&self) -> Vec<Part> {
         let parts = self.sampled.iter().map(rooflens_report::sampled::part);
         parts.filter(|part| !part.blocks.is_empty()).collect()
     }
 
     /// The same with what charts are made of.
-    pub fn extras<'a>(&'a self, more: &'a [Part]) -> Extras<'a> {
+    pub(crate) fn extras<'a>(&'a self, more: &'a [Part]) -> Extras<'a> {
         Extras { more, sampled: self.sampled.as_ref(), ..Extras::default() }
     }
 }
@@ -248,11 +248,11 @@ impl<'de> Deserialize<'de> for RunDocument {
 }
 
 /// `report/metrics.json` of a run: its numbers and the findings of its trace.
-pub struct RunMetrics {
+pub(crate) struct RunMetrics {
     /// The numbers.
-    pub run: RunDocument,
+    pub(crate) run: RunDocument,
     /// Findings of the trace; nothing if none was recorded.
-    pub analysis: Option<Findings>,
+    pub(crate) analysis: Option<Findings>,
 }
 
 /// How [`RunMetrics`] is written. The numbers of a run and the findings of its trace.
@@ -306,7 +306,7 @@ pub fn write(folder: &Path, document: &RunDocument, findings: Option<&Findings>)
 }
 
 /// A run that is compared with another model or device than when it was made.
-pub struct Renewed<'a> {
+pub(crate) struct Renewed<'a> {
     record: &'a ModelRecord,
     no_static: Option<String>,
 }
@@ -355,14 +355,22 @@ fn read(
 
 /// Adds what the report of a run opens with to its findings, where it was made by `rooflens run`. Before
 /// anything is written: what was joined is kept in the numbers that are there.
-pub fn describe(run: &RunDir, findings: &mut Findings, renewed: Option<&Renewed<'_>>) -> Option<RunDocument> {
+pub(crate) fn describe(
+    run: &RunDir,
+    findings: &mut Findings,
+    renewed: Option<&Renewed<'_>>,
+) -> Option<RunDocument> {
     let document = read(run, &findings.notes, Some(findings), renewed)?;
     findings.insert("run", Box::new(page::facts(&document)));
     Some(document)
 }
 
 /// Renews tables and row after a new analysis, where the run was made by `rooflens run`.
-pub fn rewrite(run: &RunDir, document: Option<&RunDocument>, findings: &Findings) -> Result<(), Error> {
+pub(crate) fn rewrite(
+    run: &RunDir,
+    document: Option<&RunDocument>,
+    findings: &Findings,
+) -> Result<(), Error> {
     let Some(document) = document else { return Ok(()) };
     if let Some(settings) = files::settings(run) {
         super::csv_tables::write(run, &settings.output, Some(findings))?;
@@ -372,7 +380,7 @@ pub fn rewrite(run: &RunDir, document: Option<&RunDocument>, findings: &Findings
 
 /// Writes the numbers, the page and the row of a run without a trace once more, where it was made by `rooflens run`;
 /// answers whether it was.
-pub fn rewrite_untraced(run: &RunDir) -> Result<bool, Error> {
+pub(crate) fn rewrite_untraced(run: &RunDir) -> Result<bool, Error> {
     let Some(settings) = files::settings(run) else { return Ok(false) };
     // Without its notes nobody knows whether something was lost: then its numbers stay as they are.
     let notes = run.table("notes").is_file().then(|| read_notes(run)).transpose();

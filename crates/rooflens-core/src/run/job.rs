@@ -44,19 +44,19 @@ pub struct RunOutcome {
     /// Its folder.
     pub folder: PathBuf,
     /// How its steps ended, up to the first that did not end well.
-    pub outcomes: Vec<StepOutcome>,
+    pub(crate) outcomes: Vec<StepOutcome>,
     /// What its trace tells.
     pub findings: Option<Findings>,
     /// What is in `metrics.json`.
     pub document: RunDocument,
     /// What is wrong with the trace, where it is damaged.
-    pub damage: Option<String>,
+    pub(crate) damage: Option<String>,
     /// The report's page, where there is one.
     pub page: Option<PathBuf>,
 }
 
 /// Takes the steps of a job and analyses what they left. The folder is there already.
-pub fn take(
+pub(crate) fn take(
     job: &PlannedJob,
     executor: &dyn Executor,
     observer: &SharedObserver,
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn the_whole_line_without_a_process() {
         let folder = tempfile::tempdir().expect("a folder");
-        let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-project/skeleton/conf");
+        let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-collect/skeleton/conf");
         let observer = Unobserved::shared();
         let request = RunRequest {
             config_dir: Some(conf.into()),

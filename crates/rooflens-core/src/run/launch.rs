@@ -20,14 +20,14 @@ pub struct Planned {
     /// Whether they are those of a sweep.
     pub is_sweep: bool,
     /// Where a sweep stands, and what Hydra would write there.
-    pub sweep: Option<(PathBuf, JobFile)>,
+    pub(crate) sweep: Option<(PathBuf, JobFile)>,
     /// Whether to write what Hydra would.
-    pub with_hydra: bool,
+    pub(crate) with_hydra: bool,
 }
 
 impl Planned {
     /// Whether all jobs of several have an override: it tells none of them apart.
-    pub fn is_shared(&self, text: &String) -> bool {
+    pub(crate) fn is_shared(&self, text: &String) -> bool {
         let has = |job: &PlannedJob| job.composed.composition.overrides.task.contains(text);
         self.jobs.len() > 1 && self.jobs.iter().all(has)
     }
@@ -36,11 +36,11 @@ impl Planned {
 /// A job with its plan.
 pub struct PlannedJob {
     /// Its config and folder.
-    pub composed: PlacedJob,
+    pub(crate) composed: PlacedJob,
     /// What is to be done.
     pub plan: RunPlan,
     /// What it was made of.
-    pub settings: RunSettings,
+    pub(crate) settings: RunSettings,
     /// Where things are.
     pub places: RunFolders,
 }

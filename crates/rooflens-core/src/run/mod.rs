@@ -33,24 +33,26 @@ use rooflens_collect::execute::Executor;
 use rooflens_collect::plan::RunFolders;
 use rooflens_collect::{RunSettings, package as python};
 
-pub use self::analysis::report as write_pages;
+pub(crate) use self::analysis::report as write_pages;
 pub(crate) use self::copy::copy_files;
-pub use self::document::write as write_numbers;
-pub use self::document::{Renewed, RunDocument, RunMetrics, StepFacts, describe, rewrite, rewrite_untraced};
+pub(crate) use self::document::write as write_numbers;
+pub(crate) use self::document::{
+    Renewed, RunDocument, RunMetrics, StepFacts, describe, rewrite, rewrite_untraced,
+};
 pub use self::files::predictions::PAGE as ANSWERS;
-pub use self::files::{RunEnvironment, rewrite as rewrite_files, settings};
+pub(crate) use self::files::{RunEnvironment, rewrite as rewrite_files, settings};
 pub use self::job::PLAN;
 pub use self::job::RunOutcome;
-pub use self::join::{context, join_floor};
+pub(crate) use self::join::{context, join_floor};
 pub use self::launch::{Planned, PlannedJob, plan};
-pub use self::model::decide_again;
+pub(crate) use self::model::decide_again;
 pub(crate) use self::page::facts as page_facts;
 pub use self::page::words;
 pub use self::reserve::reserve;
-pub use self::sampling::SamplerRecord;
+pub(crate) use self::sampling::SamplerRecord;
 pub use self::saved::Run;
 pub(crate) use self::saved::kept_value;
-pub use self::sweep::{RunSweep, SweptJob, rewrite as rewrite_sweep};
+pub(crate) use self::sweep::{RunSweep, rewrite as rewrite_sweep};
 use crate::config::folders;
 use crate::error::Error;
 use crate::observer::{Event, SharedObserver, Unobserved};
@@ -86,7 +88,7 @@ impl Default for RunRequest {
 }
 
 /// The settings of the project around here, and where things are; nothing where there is no such project.
-pub fn project_settings() -> Option<(RunSettings, RunFolders)> {
+pub(crate) fn project_settings() -> Option<(RunSettings, RunFolders)> {
     let planned = plan(&RunRequest::default(), &Unobserved::shared()).ok()?;
     let job = planned.jobs.into_iter().next()?;
     Some((job.settings, job.places))
@@ -129,6 +131,6 @@ impl Planned {
 }
 
 /// Whether a run was made by `rooflens run`: then it knows its model.
-pub fn is_own(run: &rooflens_schema::RunDir) -> bool {
+pub(crate) fn is_own(run: &rooflens_schema::RunDir) -> bool {
     run.root().join(PLAN).is_file()
 }

@@ -14,7 +14,7 @@ use crate::model::files::{DeviceCatalog, blueprint};
 use crate::project::{self, HARDWARE};
 
 /// Decides it; otherwise why nothing can be said of it.
-pub fn decide(
+pub(crate) fn decide(
     plan: &RunPlan,
     settings: &RunSettings,
     places: &RunFolders,
@@ -25,14 +25,14 @@ pub fn decide(
 }
 
 /// Decides it again for a run whose model could not be decided when it was made.
-pub fn decide_again(run: &RunDir) -> Result<ModelRecord, String> {
+pub(crate) fn decide_again(run: &RunDir) -> Result<ModelRecord, String> {
     let config = files::config(run).ok_or("the run has no config")?;
     let (settings, plan) = rooflens_collect::planned(&config).map_err(|error| error.to_string())?;
     decide(&plan, &settings, &folders_of(run), &workload::measured(run))
 }
 
 /// Where the files of a run that was made before are.
-pub fn folders_of(run: &RunDir) -> RunFolders {
+pub(crate) fn folders_of(run: &RunDir) -> RunFolders {
     RunFolders {
         run: run.root().to_owned(),
         project: project::around(run.root()).unwrap_or_else(|| run.root().to_owned()),
@@ -90,7 +90,7 @@ fn ran_in(record: &ModelRecord, workload: &WorkloadRecords) -> Result<Option<Str
 }
 
 /// What torch calls a format, as the cost model names it.
-pub fn format_of_torch(name: &str) -> Option<&'static str> {
+pub(crate) fn format_of_torch(name: &str) -> Option<&'static str> {
     match name {
         "float32" => Some("fp32"),
         "bfloat16" => Some("bf16"),

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rooflens_collect::execute::named_program;
 use rooflens_collect::package;
-use rooflens_project::hub::HubName;
-use rooflens_project::skeleton::{self, SkeletonOptions};
+use rooflens_collect::project::hub::HubName;
+use rooflens_collect::project::skeleton::{self, SkeletonOptions};
 
 use super::RunRequest;
 use super::launch::{escaped, sets_folder};

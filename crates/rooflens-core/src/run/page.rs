@@ -1,6 +1,6 @@
 //! What the report of a run opens with.
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_report::run::{RunFacts, Times};
 use serde_json::Value as Json;
 
@@ -9,7 +9,7 @@ use super::metrics::{Measured, Spread};
 use crate::text::{counted, printable};
 
 /// What a report tells of a run beside its trace.
-pub fn facts(document: &RunDocument) -> RunFacts {
+pub(crate) fn facts(document: &RunDocument) -> RunFacts {
     let measured = document.measured.as_ref();
     let times = |of: &headline::RequestTimes, pick: fn(&Measured) -> Option<&Spread>| Times {
         title: of.title.into(),

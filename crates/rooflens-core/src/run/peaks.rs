@@ -19,7 +19,7 @@ use crate::saved;
 const SECONDS: u64 = 10;
 
 /// A device of this machine whose peaks an earlier run measured.
-pub fn of_this_machine(name: &str) -> Option<Device> {
+pub(crate) fn of_this_machine(name: &str) -> Option<Device> {
     let devices =
         DeviceCatalog::of_files(vec![file(name)].into_iter().filter(|file| file.is_file()).collect()).ok()?;
     devices.find(name).ok().cloned()
@@ -27,7 +27,7 @@ pub fn of_this_machine(name: &str) -> Option<Device> {
 
 /// Measures the device that the workload ran on, where its peaks are wanted and not known. Which one that is, the
 /// workload told. What fails here is said and no more: the run is there.
-pub fn measure_unknown(
+pub(crate) fn measure_unknown(
     job: &PlannedJob,
     workload: &WorkloadRecords,
     executor: &dyn Executor,

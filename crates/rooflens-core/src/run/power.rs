@@ -2,8 +2,8 @@
 //! Rooflens reads the limit and never sets it: that needs an administrator, and outlives the run.
 
 use rooflens_collect::RunSettings;
-use rooflens_sample::Watched;
-use rooflens_sample::nvml::NvmlSource;
+use rooflens_collect::sample::Watched;
+use rooflens_collect::sample::nvml::NvmlSource;
 
 use crate::environment::nvml_library;
 use crate::error::Error;
@@ -15,7 +15,7 @@ const SAME_W: f64 = 0.5;
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
 /// Checks that every device of a run has the limit that its config asks for.
-pub fn check(settings: &RunSettings) -> Result<(), Error> {
+pub(crate) fn check(settings: &RunSettings) -> Result<(), Error> {
     let Some(wanted) = settings.hardware.power_limit_w else { return Ok(()) };
     let wrong = |what: String, hint: String| Err(Error::PowerLimit { what, hint });
     let device = settings.hardware.device.as_str();

@@ -1,7 +1,7 @@
 //! The row of a run in the table `runs`: what only the run itself knows, beyond its trace.
 
+use rooflens_analyze::compare::headline;
 use rooflens_collect::RunSettings;
-use rooflens_compare::headline;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::parquet_io::edit_run_row;
 use rooflens_schema::tables::RunRow;
@@ -19,7 +19,7 @@ use crate::error::Error;
 const KIND: &str = "run";
 
 /// Completes it for a run that was just made; one without a trace has no row before that.
-pub fn complete(
+pub(crate) fn complete(
     run: &RunDir,
     settings: &RunSettings,
     document: &RunDocument,
@@ -40,7 +40,7 @@ pub fn complete(
 }
 
 /// Renews it after the numbers of the run were computed once more.
-pub fn renew(run: &RunDir, document: &RunDocument) -> Result<(), Error> {
+pub(crate) fn renew(run: &RunDir, document: &RunDocument) -> Result<(), Error> {
     let Some(settings) = files::settings(run) else { return Ok(()) };
     let workload = workload::measured(run);
     edit_run_row(run, KIND, |row| fill(row, &settings, document, &workload)).map_err(Error::UnwritableTables)

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::project::ProjectError;
+use rooflens_collect::project::assets::variants::{VariantFiles, locate_variant};
 use rooflens_collect::settings::Dataset;
 use rooflens_compose::value::{Key, Node, Value};
-use rooflens_project::ProjectError;
-use rooflens_project::assets::variants::{VariantFiles, locate_variant};
 
 /// Kinds of samples, with the endings of their files.
 const KINDS: &[(&str, &[&str])] = &[
@@ -20,7 +20,7 @@ const MOST: usize = 10_000;
 const DEPTH: usize = 4;
 
 /// The config with nothing about its samples left to find out.
-pub fn located(config: &Node, dataset: &Dataset, project: &Path) -> Result<Node, ProjectError> {
+pub(crate) fn located(config: &Node, dataset: &Dataset, project: &Path) -> Result<Node, ProjectError> {
     let mut config = config.clone();
     let path = |path: &Path| Value::Str(path.to_string_lossy().into_owned());
     let (mut root, mut list) = (PathBuf::from(&dataset.root), dataset.filelist.as_ref().map(PathBuf::from));

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use rooflens_compare::headline::{self, HeadlineMetric, MetricSample};
+use rooflens_analyze::compare::headline::{self, HeadlineMetric, MetricSample};
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
-use super::metrics::Measured;
 use super::workload;
 use crate::error::Error;
 use crate::input::files_near;
@@ -44,7 +43,8 @@ impl Run {
     }
 
     /// The metrics of its measured rounds; nothing where none was measured.
-    pub fn measured(&self) -> Option<Measured> {
+    #[cfg(test)]
+    pub(crate) fn measured(&self) -> Option<super::metrics::Measured> {
         let workload = workload::measured(&self.folder);
         (!workload.requests.is_empty()).then(|| super::metrics::measured(&workload))
     }
@@ -55,13 +55,13 @@ impl Run {
     }
 
     /// What it tells of a headline metric: its measured rounds, else the value that `metrics.json` holds.
-    pub fn sample(&self, metric: &HeadlineMetric) -> Option<MetricSample> {
+    pub(crate) fn sample(&self, metric: &HeadlineMetric) -> Option<MetricSample> {
         self.samples().into_iter().find(|(known, _)| known.key == metric.key).map(|(_, sample)| sample)
     }
 
     /// The same of every headline metric that it has. Rounds of a pass that failed do not count: they are a part, and
     /// mostly the beginning.
-    pub fn samples(&self) -> Vec<(&'static HeadlineMetric, MetricSample)> {
+    pub(crate) fn samples(&self) -> Vec<(&'static HeadlineMetric, MetricSample)> {
         let metrics = self.metrics();
         if !is_whole(&metrics) {
             return Vec::new();
@@ -80,7 +80,8 @@ impl Run {
     }
 
     /// A headline metric, round by round; empty where only its value is known.
-    pub fn rounds(&self, metric: &HeadlineMetric) -> Vec<f64> {
+    #[cfg(test)]
+    pub(crate) fn rounds(&self, metric: &HeadlineMetric) -> Vec<f64> {
         self.sample(metric).map_or_else(Vec::new, |sample| sample.rounds())
     }
 }

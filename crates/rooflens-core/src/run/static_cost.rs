@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use rooflens_analyze::compare::headline;
 use rooflens_collect::plan::{RunFolders, StaticWork};
-use rooflens_compare::headline;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 
@@ -15,7 +15,7 @@ use crate::model::ModelRecord;
 use crate::saved;
 
 /// The files of `report/` that it is in.
-pub const FILES: [&str; 2] = ["static_compute.json", "cost_sweep.json"];
+pub(crate) const FILES: [&str; 2] = ["static_compute.json", "cost_sweep.json"];
 
 /// Writes what the model must cost. Answers why not, where it cannot be computed: a run is worth
 /// something without it.
@@ -50,7 +50,7 @@ pub fn write(
 
 /// Writes it again, for another model or device than the run was made with. Answers why not, where it cannot be
 /// computed: then there is none any more.
-pub fn renew(run: &RunDir, model: &ModelRecord) -> Result<Option<String>, Error> {
+pub(crate) fn renew(run: &RunDir, model: &ModelRecord) -> Result<Option<String>, Error> {
     for name in FILES {
         saved::remove(&run.report().join(name))?;
     }

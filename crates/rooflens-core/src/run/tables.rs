@@ -8,11 +8,11 @@ use super::sampling::clock_base;
 use crate::error::Error;
 
 /// When the rows of these tables were recorded.
-pub struct Recorded {
+pub(crate) struct Recorded {
     /// What `ts_ns` 0 is on the wall clock, since 1970.
-    pub base_unix_ns: i64,
+    pub(crate) base_unix_ns: i64,
     /// From the first request or step to the end of the last.
-    pub span_ns: i64,
+    pub(crate) span_ns: i64,
 }
 
 /// What the workloads of the steps recorded, each on its own clock. What cannot be read is a note: before the trace is

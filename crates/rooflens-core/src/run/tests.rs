@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use rooflens_analyze::compare::headline;
 use rooflens_collect::execute::Scripted;
-use rooflens_compare::headline;
 use rooflens_schema::parquet_io::{edit_run_row, read_notes, read_table, write_table};
 use rooflens_schema::tables::{Counters, RunRow, Runs};
 use rooflens_schema::{Note, Notes, RunDir};
@@ -55,7 +55,7 @@ fn taken_with_model(folder: &Path) -> RunDir {
 
 fn taken_with(folder: &Path, own: &[&str], steps: &str) -> RunOutcome {
     let observer = Unobserved::shared();
-    let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-project/skeleton/conf");
+    let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-collect/skeleton/conf");
     let mut overrides = vec![format!("hydra.run.dir={}/run", folder.display())];
     overrides.extend(own.iter().map(|one| (*one).to_owned()));
     let request = RunRequest { config_dir: Some(conf.into()), overrides, ..RunRequest::default() };

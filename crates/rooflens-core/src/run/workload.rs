@@ -13,25 +13,25 @@ use super::sampling::clock_base;
 use crate::saved;
 
 /// What a stage of a run left.
-pub fn of_stage(run: &RunDir, stage: RunStage) -> WorkloadRecords {
+pub(crate) fn of_stage(run: &RunDir, stage: RunStage) -> WorkloadRecords {
     of_step(run, stage.name())
 }
 
 /// The same by the name of the step. Its rows are those of the run's tables, on the run's clock; only where these have
 /// none of it are the files of the workload read, on its own clock. Lines that cannot be read are counted; the run's
 /// notes name them already.
-pub fn of_step(run: &RunDir, step: &str) -> WorkloadRecords {
+pub(crate) fn of_step(run: &RunDir, step: &str) -> WorkloadRecords {
     let stored = Rows::stored(run, step).ok().filter(|rows| !rows.is_empty());
     stored.map_or_else(|| read_folder(&run.raw(step), step, &Notes::default()), |rows| rows.told(run, step))
 }
 
 /// What the pass without profilers left.
-pub fn measured(run: &RunDir) -> WorkloadRecords {
+pub(crate) fn measured(run: &RunDir) -> WorkloadRecords {
     of_stage(run, RunStage::Measure)
 }
 
 /// The forward passes of the rounds of a kind.
-pub fn steps_of(steps: &Steps, kind: &str) -> Vec<StepRow> {
+pub(crate) fn steps_of(steps: &Steps, kind: &str) -> Vec<StepRow> {
     let rows = (0..steps.len()).filter(|row| steps.round_kind[*row].as_deref() == Some(kind));
     rows.filter_map(|row| steps.row(row)).collect()
 }
@@ -154,7 +154,7 @@ mod tests {
         );
         assert_eq!((kept.rounds, kept.lost_rows, kept.warmup_ns), (2, 1, None));
         let runs = crate::run::Run::open(folder.path()).unwrap();
-        let metric = rooflens_compare::headline::find("tpot_p50").unwrap();
+        let metric = rooflens_analyze::compare::headline::find("tpot_p50").unwrap();
         assert_eq!(runs.rounds(metric), [100.0, 150.0]);
     }
 }

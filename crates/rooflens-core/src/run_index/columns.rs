@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_store::ColumnValue;
 
 use super::IndexedRun;
@@ -12,7 +12,7 @@ use crate::error::RunsError;
 /// Columns that are not in the table `runs`.
 const OWN: &[&str] = &["folder", "sweep", "tenant", "day", "problem", "source"];
 /// The column of tags; a run may have several.
-pub const TAG: &str = "tag";
+pub(crate) const TAG: &str = "tag";
 
 /// What lists and pages call columns that have another name in the table.
 const ALSO: [(&str, &str); 4] = [
@@ -67,7 +67,7 @@ impl RunColumn {
     }
 
     /// The names of all columns.
-    pub fn names() -> Vec<String> {
+    pub(crate) fn names() -> Vec<String> {
         let table = rooflens_store::tables::table("runs");
         let stored = table.into_iter().flat_map(|table| &table.columns).map(|column| column.name.to_owned());
         let own = OWN.iter().chain([&TAG]).map(|name| (*name).to_owned());
@@ -108,7 +108,7 @@ impl RunColumn {
     }
 
     /// Its value as a number; nothing where it is null or no number.
-    pub fn number(&self, run: &IndexedRun) -> Option<f64> {
+    pub(crate) fn number(&self, run: &IndexedRun) -> Option<f64> {
         match self.kind {
             RunColumnKind::Metric => run.metric(&self.name),
             RunColumnKind::Number => run.row.get(&self.name)?.as_f64(),

@@ -48,11 +48,11 @@ pub struct DeletedRun {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RunsDeletedDocument {
     /// `rooflens.runs-deleted`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The folder, or the store.
-    pub store: String,
+    pub(crate) store: String,
     /// The runs.
-    pub deleted: Vec<DeletedRun>,
+    pub(crate) deleted: Vec<DeletedRun>,
 }
 
 impl RunsDeletedDocument {

@@ -76,7 +76,7 @@ impl RunCondition {
     }
 
     /// Whether it holds for a run. Only `!=` holds for one without a value, or `=` with nothing behind it.
-    pub fn holds(&self, run: &IndexedRun) -> bool {
+    pub(crate) fn holds(&self, run: &IndexedRun) -> bool {
         use Comparison::{AtLeast, AtMost, Contains, Is, IsNot, Less, More};
         let words = self.column.words(run);
         let is_absent = self.value.is_empty() && words.is_empty();
@@ -182,7 +182,7 @@ impl RunFilter {
     }
 
     /// Whether a run is meant.
-    pub fn takes(&self, run: &IndexedRun) -> bool {
+    pub(crate) fn takes(&self, run: &IndexedRun) -> bool {
         let day = run.day.as_deref();
         self.conditions.iter().all(|condition| condition.holds(run))
             && self.since.as_deref().is_none_or(|since| day.is_some_and(|day| day >= since))

@@ -11,11 +11,11 @@ const LEAST_OF_AN_ID: usize = 8;
 
 /// A run that was named, below its folder of runs.
 #[derive(Debug, Clone)]
-pub struct FoundRun {
+pub(crate) struct FoundRun {
     /// Its folder, without links.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// What is known of it.
-    pub run: IndexedRun,
+    pub(crate) run: IndexedRun,
 }
 
 /// The run of a folder that a name means: its folder, as it is listed or as it is seen from the working directory, or at

@@ -32,7 +32,7 @@ pub struct RunFolder {
     /// Where it is.
     pub path: PathBuf,
     /// The sweep or load test that it is part of.
-    pub sweep: Option<PathBuf>,
+    pub(crate) sweep: Option<PathBuf>,
     /// What tells that it is one.
     pub kind: RunFolderKind,
 }
@@ -87,12 +87,12 @@ impl Entries {
 }
 
 /// Whether a file is there and is no link.
-pub fn is_plain_file(path: &Path) -> bool {
+pub(crate) fn is_plain_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
 /// Whether a folder is there and is no link.
-pub fn is_plain_folder(path: &Path) -> bool {
+pub(crate) fn is_plain_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
@@ -119,7 +119,7 @@ fn has_report(folder: &Path, entries: &Entries) -> bool {
 }
 
 /// The run at a folder; nothing where it is none.
-pub fn run_at(folder: &Path) -> Option<RunFolder> {
+pub(crate) fn run_at(folder: &Path) -> Option<RunFolder> {
     of_entries(folder, &Entries::read(folder), None).filter(is_whole)
 }
 
@@ -141,7 +141,7 @@ fn of_entries(folder: &Path, entries: &Entries, sweep: Option<&Path>) -> Option<
 }
 
 /// Every run below a folder, or at it, by path.
-pub fn runs_below(root: &Path) -> Vec<RunFolder> {
+pub(crate) fn runs_below(root: &Path) -> Vec<RunFolder> {
     let mut found = folders_below(root, usize::MAX).folders;
     found.retain(is_whole);
     found

@@ -20,7 +20,6 @@ pub use self::columns::{RunColumn, RunOrder};
 pub use self::deletion::{DeletedRun, PlannedDeletion, RunsDeletedDocument, plan_deletion};
 pub(crate) use self::filter::no_such_value;
 pub use self::filter::{COMPARED, RunCondition, RunFilter, mixed_columns};
-pub use self::find::{FoundRun, find};
 pub use self::folders::{FolderScan, RunFolder, RunFolderKind, folders_below};
 pub(crate) use self::numbers::KeptNumbers;
 pub use self::scan::{id_at, indexed, is_run, listed, natural, oldest_first, scan};
@@ -37,13 +36,13 @@ pub struct IndexedRun {
     pub folder: Option<String>,
     /// Folder of the sweep or load test that it is part of, likewise; null where it is part of none.
     #[serde(default)]
-    pub sweep: Option<String>,
+    pub(crate) sweep: Option<String>,
     /// Whose run; null for a run of a folder.
     pub tenant: Option<String>,
     /// The day that it is filed under, or on which it began; null where the run does not say.
     pub day: Option<String>,
     /// When it was added to the store, since 1970; null for a run of a folder.
-    pub added_unix_ns: Option<i64>,
+    pub(crate) added_unix_ns: Option<i64>,
     /// Tags: of a run of a store, its label.
     #[serde(default)]
     pub tags: Vec<String>,

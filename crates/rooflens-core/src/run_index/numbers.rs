@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::{fmt, fs};
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_schema::RunDir;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
@@ -27,7 +27,7 @@ const SHARES_OF_PEAK: &[(&str, &str)] = &[
 const BUSY: &str = "device_busy_share";
 
 /// Metrics that runs have besides the headline ones.
-pub fn further_metrics() -> Vec<String> {
+pub(crate) fn further_metrics() -> Vec<String> {
     use rooflens_schema::tables::PhaseKind;
     let shares = SHARES_OF_PEAK.iter().map(|(key, _)| (*key).to_owned());
     let steps = PhaseKind::ALL.iter().map(|phase| step_key(phase.as_str()));
@@ -45,7 +45,7 @@ fn step_key(phase: &str) -> String {
 /// What is read of `metrics.json`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct KeptNumbers {
+pub(crate) struct KeptNumbers {
     measured: Json,
     efficiency: Json,
     steps: Option<Vec<KeptStep>>,
@@ -167,7 +167,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 impl KeptNumbers {
     /// Those of a run; none where it has no report, or a damaged one.
-    pub fn of(run: &RunDir) -> Self {
+    pub(crate) fn of(run: &RunDir) -> Self {
         Self::read(run).ok().flatten().unwrap_or_default()
     }
 
@@ -208,7 +208,7 @@ impl KeptNumbers {
     }
 
     /// The headline metrics, as the run computed them when it ended.
-    pub fn headline(&self) -> BTreeMap<String, f64> {
+    pub(crate) fn headline(&self) -> BTreeMap<String, f64> {
         if !self.is_whole() {
             return BTreeMap::new();
         }
@@ -221,7 +221,7 @@ impl KeptNumbers {
 
     /// How far the run was from the device's peaks, the median step of each phase, and the share of time in which devices
     /// were busy.
-    pub fn further(&self) -> BTreeMap<String, f64> {
+    pub(crate) fn further(&self) -> BTreeMap<String, f64> {
         let share =
             |&(key, path): &(&str, &str)| Some((key.to_owned(), self.efficiency.pointer(path)?.as_f64()?));
         let mut found: BTreeMap<String, f64> = SHARES_OF_PEAK.iter().filter_map(share).collect();
@@ -244,7 +244,7 @@ impl KeptNumbers {
 
     /// Columns of `runs` that a report knows and the tables do not: which device a trace is of, and what a load test was told
     /// about the server.
-    pub fn columns(&self) -> BTreeMap<String, String> {
+    pub(crate) fn columns(&self) -> BTreeMap<String, String> {
         let devices = self.efficiency["tensor_parallel"].as_u64().map(|count| count.to_string());
         let of_server = self.efficiency["device"].as_str().filter(|_| devices.is_some()).map(str::to_owned);
         let is_named =

@@ -25,9 +25,9 @@ const LONGEST: usize = 64;
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TagsDocument {
     /// `rooflens.tags`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The tags, in alphabetical order.
-    pub tags: BTreeSet<String>,
+    pub(crate) tags: BTreeSet<String>,
 }
 
 /// The tags of a run, and what is wrong with their file.

@@ -21,7 +21,7 @@ use crate::{analysis, compare, cost, read_sides, report, saved};
 /// A built-in file.
 pub struct Example {
     /// Its name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What is in it.
     pub contents: &'static str,
 }
@@ -53,7 +53,7 @@ pub fn write_examples(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SelfTest {
     /// `rooflens.self-test`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// Each part of Rooflens, run on the built-in traces.
     pub parts: Vec<SelfTestPart>,
     /// What can be recorded on this machine, and what is missing for it.

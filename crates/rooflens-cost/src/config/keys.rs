@@ -61,7 +61,7 @@ impl<'a> Keys<'a> {
 
     /// A nested object.
     #[must_use]
-    pub fn inside(&self, key: &str) -> Option<Keys<'a>> {
+    pub(crate) fn inside(&self, key: &str) -> Option<Keys<'a>> {
         match self.get(key) {
             Some(Value::Object(map)) => Some(Keys::new(map, &format!("{}{key}.", self.prefix))),
             _ => None,
@@ -69,48 +69,48 @@ impl<'a> Keys<'a> {
     }
 
     /// A nested object that must be there.
-    pub fn need_inside(&self, key: &str) -> Result<Keys<'a>, ConfigError> {
+    pub(crate) fn need_inside(&self, key: &str) -> Result<Keys<'a>, ConfigError> {
         self.inside(key).ok_or_else(|| self.missing(key))
     }
 
     /// The value of a key; null is no value.
     #[must_use]
-    pub fn get(&self, key: &str) -> Option<&'a Value> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'a Value> {
         self.read.borrow_mut().insert(key.to_owned());
         self.map.get(key).filter(|value| !value.is_null())
     }
 
     /// Whether the key is there with a value other than null, zero or false.
     #[must_use]
-    pub fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.get(key).is_some_and(is_something)
     }
 
     /// Whether the key is there at all, be it null.
     #[must_use]
-    pub fn names(&self, key: &str) -> bool {
+    pub(crate) fn names(&self, key: &str) -> bool {
         self.read.borrow_mut().insert(key.to_owned());
         self.map.contains_key(key)
     }
 
     /// Says that these keys are known not to matter.
-    pub fn ignore(&self, keys: &[&str]) {
+    pub(crate) fn ignore(&self, keys: &[&str]) {
         self.read.borrow_mut().extend(keys.iter().map(|key| (*key).to_owned()));
     }
 
     /// A size: a whole number from 1.
-    pub fn size(&self, key: &str) -> Result<u64, ConfigError> {
+    pub(crate) fn size(&self, key: &str) -> Result<u64, ConfigError> {
         self.size_if(key)?.ok_or_else(|| self.missing(key))
     }
 
     /// A size, or `default` where the key is absent or null.
-    pub fn size_or(&self, key: &str, default: u64) -> Result<u64, ConfigError> {
+    pub(crate) fn size_or(&self, key: &str, default: u64) -> Result<u64, ConfigError> {
         Ok(self.size_if(key)?.unwrap_or(default))
     }
 
     /// The key that tells how many experts a layer has. `own` is the family's name for it; versions of
     /// Transformers write the same number under one of two others. Two that differ cannot both be right.
-    pub fn experts_key(&self, own: &'static str) -> Result<&'static str, ConfigError> {
+    pub(crate) fn experts_key(&self, own: &'static str) -> Result<&'static str, ConfigError> {
         let mut found = None;
         for key in [own, "num_experts", "num_local_experts", "n_routed_experts"] {
             match (found, self.count_if(key)?) {
@@ -124,22 +124,12 @@ impl<'a> Keys<'a> {
     }
 
     /// How many experts a layer has, by whatever name.
-    pub fn experts_or(&self, own: &'static str, default: u64) -> Result<u64, ConfigError> {
+    pub(crate) fn experts_or(&self, own: &'static str, default: u64) -> Result<u64, ConfigError> {
         self.size_or(self.experts_key(own)?, default)
     }
 
-    /// The first of several spellings of a size.
-    pub fn size_of_any(&self, keys: &[&str]) -> Result<u64, ConfigError> {
-        for key in keys {
-            if let Some(size) = self.size_if(key)? {
-                return Ok(size);
-            }
-        }
-        Err(self.missing(keys.first().copied().unwrap_or_default()))
-    }
-
     /// A size, where the key is there.
-    pub fn size_if(&self, key: &str) -> Result<Option<u64>, ConfigError> {
+    pub(crate) fn size_if(&self, key: &str) -> Result<Option<u64>, ConfigError> {
         match self.count_if(key)? {
             Some(0) => Err(self.wrong(key, "a whole number from 1")),
             other => Ok(other),
@@ -147,7 +137,7 @@ impl<'a> Keys<'a> {
     }
 
     /// A count that may be zero, where the key is there.
-    pub fn count_if(&self, key: &str) -> Result<Option<u64>, ConfigError> {
+    pub(crate) fn count_if(&self, key: &str) -> Result<Option<u64>, ConfigError> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let whole = value.as_u64().or_else(|| {
             // Some writers give whole numbers a decimal point.
@@ -161,12 +151,12 @@ impl<'a> Keys<'a> {
     }
 
     /// A count that may be zero, or `default`.
-    pub fn count_or(&self, key: &str, default: u64) -> Result<u64, ConfigError> {
+    pub(crate) fn count_or(&self, key: &str, default: u64) -> Result<u64, ConfigError> {
         Ok(self.count_if(key)?.unwrap_or(default))
     }
 
     /// The number of layers.
-    pub fn layers(&self, key: &str) -> Result<usize, ConfigError> {
+    pub(crate) fn layers(&self, key: &str) -> Result<usize, ConfigError> {
         let layers = self.size(key)?;
         if layers > MOST_LAYERS {
             return Err(self.wrong(key, "at most 10,000 layers"));
@@ -175,7 +165,7 @@ impl<'a> Keys<'a> {
     }
 
     /// A fraction.
-    pub fn fraction_or(&self, key: &str, default: f64) -> Result<f64, ConfigError> {
+    pub(crate) fn fraction_or(&self, key: &str, default: f64) -> Result<f64, ConfigError> {
         match self.get(key) {
             None => Ok(default),
             Some(value) => value
@@ -186,7 +176,7 @@ impl<'a> Keys<'a> {
     }
 
     /// Yes or no.
-    pub fn flag_or(&self, key: &str, default: bool) -> Result<bool, ConfigError> {
+    pub(crate) fn flag_or(&self, key: &str, default: bool) -> Result<bool, ConfigError> {
         match self.get(key) {
             None => Ok(default),
             Some(Value::Bool(flag)) => Ok(*flag),
@@ -196,19 +186,19 @@ impl<'a> Keys<'a> {
 
     /// Text, where the key is there.
     #[must_use]
-    pub fn text(&self, key: &str) -> Option<&'a str> {
+    pub(crate) fn text(&self, key: &str) -> Option<&'a str> {
         self.get(key).and_then(Value::as_str)
     }
 
     /// A list of text, where the key is there.
-    pub fn texts(&self, key: &str) -> Result<Option<Vec<&'a str>>, ConfigError> {
+    pub(crate) fn texts(&self, key: &str) -> Result<Option<Vec<&'a str>>, ConfigError> {
         let Some(list) = self.list(key)? else { return Ok(None) };
         let texts: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
         texts.map(Some).ok_or_else(|| self.wrong(key, "a list of strings"))
     }
 
     /// A list of whole numbers, where the key is there.
-    pub fn numbers(&self, key: &str) -> Result<Option<Vec<u64>>, ConfigError> {
+    pub(crate) fn numbers(&self, key: &str) -> Result<Option<Vec<u64>>, ConfigError> {
         let Some(list) = self.list(key)? else { return Ok(None) };
         let numbers: Option<Vec<u64>> =
             list.iter().map(|value| value.as_u64().filter(|number| *number <= LARGEST)).collect();
@@ -216,7 +206,7 @@ impl<'a> Keys<'a> {
     }
 
     /// A list, where the key is there.
-    pub fn list(&self, key: &str) -> Result<Option<&'a [Value]>, ConfigError> {
+    pub(crate) fn list(&self, key: &str) -> Result<Option<&'a [Value]>, ConfigError> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::Array(list)) => Ok(Some(list)),
@@ -225,7 +215,7 @@ impl<'a> Keys<'a> {
     }
 
     /// A list with one entry for each layer.
-    pub fn check_length(&self, key: &str, length: usize, layers: usize) -> Result<(), ConfigError> {
+    pub(crate) fn check_length(&self, key: &str, length: usize, layers: usize) -> Result<(), ConfigError> {
         if length < layers {
             return Err(ConfigError::Contradiction {
                 left: format!("{}{key}", self.prefix),
@@ -238,26 +228,26 @@ impl<'a> Keys<'a> {
 
     /// That a key is missing.
     #[must_use]
-    pub fn missing(&self, key: &str) -> ConfigError {
+    pub(crate) fn missing(&self, key: &str) -> ConfigError {
         ConfigError::Missing { key: format!("{}{key}", self.prefix) }
     }
 
     /// That the value of a key is not what is wanted.
     #[must_use]
-    pub fn wrong(&self, key: &str, wanted: &'static str) -> ConfigError {
+    pub(crate) fn wrong(&self, key: &str, wanted: &'static str) -> ConfigError {
         let found = self.map.get(key).map_or_else(|| "absent".to_owned(), shortened);
         ConfigError::Wrong { key: format!("{}{key}", self.prefix), found, wanted }
     }
 
     /// Keys that have been asked for.
     #[must_use]
-    pub fn asked_for(&self) -> Vec<String> {
+    pub(crate) fn asked_for(&self) -> Vec<String> {
         self.read.borrow().iter().cloned().collect()
     }
 
     /// Keys that say what the model is made of and have not been read, with their values.
     #[must_use]
-    pub fn unread_structure(&self) -> Vec<String> {
+    pub(crate) fn unread_structure(&self) -> Vec<String> {
         let read = self.read.borrow();
         let unread = self.map.iter().filter(|(key, value)| {
             !read.contains(*key)
@@ -269,7 +259,7 @@ impl<'a> Keys<'a> {
 
     /// Keys that say what the model is made of, with their values.
     #[must_use]
-    pub fn structure(&self) -> Vec<String> {
+    pub(crate) fn structure(&self) -> Vec<String> {
         const TELLING: &[&str] = &["hidden_size", "num_hidden_layers", "num_attention_heads"];
         let telling = self.map.iter().filter(|(key, value)| {
             is_something(value)

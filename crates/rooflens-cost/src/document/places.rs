@@ -32,7 +32,7 @@ pub(super) fn place_name(model: &Model, place: OperatorPlace) -> String {
 
 /// Numbers in order as ranges: `0-2, 5`, or every so many: `3-47 by 4`.
 #[must_use]
-pub fn ranges(numbers: &[u32]) -> String {
+pub(crate) fn ranges(numbers: &[u32]) -> String {
     if let [first, second, .., last] = numbers {
         let by = second - first;
         if by > 1 && numbers.windows(2).all(|pair| pair[1] - pair[0] == by) {

@@ -7,9 +7,9 @@ use crate::config::ConfigError;
 use crate::encoder::EncoderInput;
 
 /// BART.
-pub struct Bart;
+pub(crate) struct Bart;
 /// mBART.
-pub struct Mbart;
+pub(crate) struct Mbart;
 
 /// Rows of the tables of positions before the first position.
 const OFFSET: u64 = 2;

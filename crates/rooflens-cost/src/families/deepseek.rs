@@ -10,13 +10,13 @@ use crate::config::{ConfigError, Keys};
 use crate::vision;
 
 /// The family.
-pub struct Deepseek;
+pub(crate) struct Deepseek;
 
 /// Kimi-K2.5.
-pub struct KimiK25;
+pub(crate) struct KimiK25;
 
 /// Defaults of `DeepseekV2Config`.
-pub const V2: MlaDefaults = MlaDefaults {
+pub(crate) const V2: MlaDefaults = MlaDefaults {
     trunk: trunk::TrunkDefaults {
         vocab: 102_400,
         hidden: 4_096,
@@ -37,7 +37,7 @@ pub const V2: MlaDefaults = MlaDefaults {
 };
 
 /// Defaults of `DeepseekV3Config`.
-pub const V3: MlaDefaults = MlaDefaults {
+pub(crate) const V3: MlaDefaults = MlaDefaults {
     trunk: trunk::TrunkDefaults {
         vocab: 129_280,
         hidden: 7_168,
@@ -99,7 +99,7 @@ impl Family for KimiK25 {
 }
 
 /// A decoder of either generation.
-pub fn decoder(keys: &Keys, tied: bool, second: bool) -> Result<Design, ConfigError> {
+pub(crate) fn decoder(keys: &Keys, tied: bool, second: bool) -> Result<Design, ConfigError> {
     let defaults = if second { &V2 } else { &V3 };
     let trunk = Trunk::read(keys, defaults.trunk)?;
     let mla = Mla::read(keys, &trunk, defaults)?;

@@ -11,7 +11,7 @@ use crate::units::{Product, Unit};
 use crate::vision;
 
 /// The family.
-pub struct DeepseekOcr;
+pub(crate) struct DeepseekOcr;
 
 /// Defaults of the model's own `DeepseekV2Config`.
 const SIZES: MlaDefaults = MlaDefaults {

@@ -12,7 +12,7 @@ use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 
 /// The family.
-pub struct DeepseekV32;
+pub(crate) struct DeepseekV32;
 
 const GLM: MlaDefaults = MlaDefaults {
     trunk: trunk::TrunkDefaults {

@@ -11,7 +11,7 @@ use crate::model::Layer;
 use crate::units::{Dim, Linear, Norm, Product, Unit, Weights};
 
 /// The family.
-pub struct DeepseekV4;
+pub(crate) struct DeepseekV4;
 
 const CLASS: TrunkDefaults = TrunkDefaults {
     vocab: 129_280,

@@ -8,7 +8,7 @@ use crate::units::{CompressedAttention, Dim, IndexScores, Linear, Norm, Summarie
 
 /// How a layer sees what lies before its window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Past {
+pub(crate) enum Past {
     /// Not at all.
     Nothing,
     /// Entries of a few overlapping tokens, chosen by an indexer.
@@ -18,7 +18,7 @@ pub enum Past {
 }
 
 /// Sizes of attention.
-pub struct AttentionSizes {
+pub(crate) struct AttentionSizes {
     hidden: u64,
     heads: u64,
     width: u64,
@@ -65,7 +65,7 @@ impl AttentionSizes {
         Ok(attention)
     }
 
-    pub fn units(&self, past: Past) -> Vec<Unit> {
+    pub(crate) fn units(&self, past: Past) -> Vec<Unit> {
         let AttentionSizes { hidden, heads, width, q_rank, groups, o_rank, .. } = *self;
         let linear = |name, class, input, output: u64, module| {
             Linear::new(name, class, Dim::whole(input), [Dim::whole(output)]).at(module)

@@ -10,9 +10,9 @@ use crate::units::Unit;
 use crate::vision;
 
 /// Gemma 2.
-pub struct Gemma2;
+pub(crate) struct Gemma2;
 /// Gemma 3.
-pub struct Gemma3;
+pub(crate) struct Gemma3;
 
 const CLASS: TrunkDefaults = TrunkDefaults {
     vocab: 256_000,

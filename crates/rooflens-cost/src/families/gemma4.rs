@@ -13,7 +13,7 @@ use crate::units::{Dim, Embedding, KvCache, Linear, Norm, Unit, Weights};
 use crate::vision;
 
 /// The family.
-pub struct Gemma4;
+pub(crate) struct Gemma4;
 
 const CLASS: TrunkDefaults = TrunkDefaults {
     vocab: 262_144,

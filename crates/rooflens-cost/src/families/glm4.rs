@@ -10,9 +10,9 @@ use crate::config::ConfigError;
 use crate::units::Unit;
 
 /// The first models.
-pub struct Glm;
+pub(crate) struct Glm;
 /// The later ones.
-pub struct Glm4;
+pub(crate) struct Glm4;
 
 const CLASS: TrunkDefaults = TrunkDefaults {
     vocab: 151_552,

@@ -8,7 +8,7 @@ use crate::config::{ConfigError, Keys};
 use crate::units::Unit;
 
 /// The family.
-pub struct Glm4Moe;
+pub(crate) struct Glm4Moe;
 
 const CLASS: TrunkDefaults =
     TrunkDefaults { vocab: 151_552, hidden: 4096, layers: 46, heads: 96, kv_heads: Some(8), head_dim: None };

@@ -7,7 +7,7 @@ use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 
 /// The family.
-pub struct GptOss;
+pub(crate) struct GptOss;
 
 const CLASS: TrunkDefaults = TrunkDefaults {
     vocab: 201_088,

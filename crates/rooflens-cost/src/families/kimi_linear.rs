@@ -15,7 +15,7 @@ use crate::units::{Conv, DeltaRule, Dim, Linear, Norm, Unit, Weights};
 const KINDS: &str = "linear_attention or full_attention for each layer";
 
 /// The family.
-pub struct KimiLinear;
+pub(crate) struct KimiLinear;
 
 const SIZES: MlaDefaults = MlaDefaults {
     trunk: trunk::TrunkDefaults {

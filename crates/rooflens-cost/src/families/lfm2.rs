@@ -17,7 +17,7 @@ const CLASS: TrunkDefaults =
 const KINDS: &str = "conv or full_attention for each layer";
 
 /// The family.
-pub struct Lfm2;
+pub(crate) struct Lfm2;
 
 impl Family for Lfm2 {
     fn name(&self) -> &'static str {

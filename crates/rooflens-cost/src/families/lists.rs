@@ -3,7 +3,7 @@
 use crate::config::{ConfigError, Keys};
 
 /// Which layers a list of words calls `yes` rather than `no`, where the key is there.
-pub fn by_word(
+pub(crate) fn by_word(
     keys: &Keys,
     key: &str,
     depth: usize,
@@ -22,11 +22,11 @@ pub fn by_word(
 }
 
 /// Which layers a list of numbers gives another number than 0, where the key is there.
-pub fn by_number(keys: &Keys, key: &str, depth: usize) -> Result<Option<Vec<bool>>, ConfigError> {
+pub(crate) fn by_number(keys: &Keys, key: &str, depth: usize) -> Result<Option<Vec<bool>>, ConfigError> {
     let Some(numbers) = keys.numbers(key)? else { return Ok(None) };
     keys.check_length(key, numbers.len(), depth)?;
     Ok(Some(numbers.into_iter().take(depth).map(|number| number != 0).collect()))
 }
 
 /// What a list of words may say of feed-forward networks.
-pub const DENSE_OR_SPARSE: &str = "dense or sparse for each layer";
+pub(crate) const DENSE_OR_SPARSE: &str = "dense or sparse for each layer";

@@ -22,7 +22,7 @@ const CLASS: TrunkDefaults = TrunkDefaults {
 const KINDS: &str = "chunked_attention or full_attention for each layer";
 
 /// The family.
-pub struct Llama4;
+pub(crate) struct Llama4;
 
 impl Family for Llama4 {
     fn name(&self) -> &'static str {

@@ -7,35 +7,35 @@ use crate::config::ConfigError;
 use crate::units::{Conv, Dim, Linear, Norm, Ssd, Unit, Weights};
 
 /// The family.
-pub struct Mamba2;
+pub(crate) struct Mamba2;
 
 /// A Mamba-2 mixer with its projections.
 #[derive(Debug, Clone, Copy)]
-pub struct Mixer {
+pub(crate) struct Mixer {
     /// Width of the residual stream.
-    pub hidden: u64,
+    pub(crate) hidden: u64,
     /// Heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Width of a head.
-    pub width: u64,
+    pub(crate) width: u64,
     /// Size of the state of a channel.
-    pub state: u64,
+    pub(crate) state: u64,
     /// Groups of heads that share B and C.
-    pub groups: u64,
+    pub(crate) groups: u64,
     /// Taps of the convolution.
-    pub kernel: u64,
+    pub(crate) kernel: u64,
     /// Tokens of a chunk.
-    pub chunk: u64,
+    pub(crate) chunk: u64,
     /// Whether projections have biases.
-    pub bias: bool,
+    pub(crate) bias: bool,
     /// Whether the convolution has a bias.
-    pub conv_bias: bool,
+    pub(crate) conv_bias: bool,
 }
 
 impl Mixer {
     /// Its parts, to the sum over devices.
     #[must_use]
-    pub fn units(&self) -> Vec<Unit> {
+    pub(crate) fn units(&self) -> Vec<Unit> {
         let Mixer { hidden, heads, width, state, groups, kernel, chunk, bias, conv_bias } = *self;
         let wide = Dim::split(heads, width);
         let shared = Dim::split_or_copy(groups, state);

@@ -9,7 +9,7 @@ use crate::config::ConfigError;
 use crate::step::Mask;
 
 /// The family.
-pub struct Mimo;
+pub(crate) struct Mimo;
 
 impl Family for Mimo {
     fn name(&self) -> &'static str {

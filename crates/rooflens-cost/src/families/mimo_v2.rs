@@ -24,7 +24,7 @@ const CLASS: TrunkDefaults = TrunkDefaults {
 const KINDS: &str = "full_attention or sliding_attention for each layer";
 
 /// The family.
-pub struct MimoV2;
+pub(crate) struct MimoV2;
 
 impl Family for MimoV2 {
     fn name(&self) -> &'static str {

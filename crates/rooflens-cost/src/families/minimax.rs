@@ -14,7 +14,7 @@ const CLASS: TrunkDefaults =
 const KINDS: &str = "full_attention or linear_attention for each layer";
 
 /// The family.
-pub struct Minimax;
+pub(crate) struct Minimax;
 
 impl Family for Minimax {
     fn name(&self) -> &'static str {

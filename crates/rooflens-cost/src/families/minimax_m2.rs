@@ -16,7 +16,7 @@ const CLASS: TrunkDefaults = TrunkDefaults {
 };
 
 /// The family.
-pub struct MinimaxM2;
+pub(crate) struct MinimaxM2;
 
 impl Family for MinimaxM2 {
     fn name(&self) -> &'static str {

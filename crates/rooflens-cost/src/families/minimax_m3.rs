@@ -21,7 +21,7 @@ const CLASS: TrunkDefaults = TrunkDefaults {
 const KINDS: &str = "full_attention or minimax_m3_sparse for each layer";
 
 /// The family.
-pub struct MinimaxM3;
+pub(crate) struct MinimaxM3;
 
 impl Family for MinimaxM3 {
     fn name(&self) -> &'static str {

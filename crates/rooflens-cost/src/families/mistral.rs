@@ -6,7 +6,7 @@ use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 
 /// The family.
-pub struct Mistral;
+pub(crate) struct Mistral;
 
 const CLASS: TrunkDefaults =
     TrunkDefaults { vocab: 32_000, hidden: 4096, layers: 32, heads: 32, kv_heads: Some(8), head_dim: None };

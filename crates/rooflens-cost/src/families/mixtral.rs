@@ -7,7 +7,7 @@ use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 
 /// The family.
-pub struct Mixtral;
+pub(crate) struct Mixtral;
 
 const CLASS: TrunkDefaults =
     TrunkDefaults { vocab: 32_000, hidden: 4096, layers: 32, heads: 32, kv_heads: Some(8), head_dim: None };

@@ -11,51 +11,51 @@ use crate::units::{Dim, IndexScores, LatentAttention, Linear, Norm, Unit};
 
 /// Multi-head latent attention with its projections.
 #[derive(Debug, Clone, Copy)]
-pub struct Mla {
+pub(crate) struct Mla {
     /// Width of the residual stream.
-    pub hidden: u64,
+    pub(crate) hidden: u64,
     /// Query heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Rank of compressed queries; none where queries are not compressed.
-    pub q_rank: Option<u64>,
+    pub(crate) q_rank: Option<u64>,
     /// Rank of compressed keys and values.
-    pub kv_rank: u64,
+    pub(crate) kv_rank: u64,
     /// Width of the part of a key that has no position.
-    pub nope: u64,
+    pub(crate) nope: u64,
     /// Width of the part that has.
-    pub rope: u64,
+    pub(crate) rope: u64,
     /// Width of a value.
-    pub value: u64,
+    pub(crate) value: u64,
     /// Whether the down-projections and the output have biases.
-    pub bias: bool,
+    pub(crate) bias: bool,
     /// Which keys a query sees.
-    pub mask: Mask,
+    pub(crate) mask: Mask,
     /// What chooses keys, where this layer does.
-    pub indexer: Option<Indexer>,
+    pub(crate) indexer: Option<Indexer>,
 }
 
 /// What chooses keys: small queries from the compressed ones, one small key for each token.
 #[derive(Debug, Clone, Copy)]
-pub struct Indexer {
+pub(crate) struct Indexer {
     /// Query heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Width of a query and key.
-    pub width: u64,
+    pub(crate) width: u64,
 }
 
 /// Sizes of a class's configuration that files may leave out.
 #[derive(Debug, Clone, Copy)]
-pub struct MlaDefaults {
-    pub trunk: trunk::TrunkDefaults,
-    pub inner: u64,
-    pub moe_inner: u64,
-    pub q_rank: u64,
-    pub nope: u64,
-    pub value: u64,
-    pub experts: u64,
-    pub shared: u64,
-    pub top_k: Option<u64>,
-    pub first_dense: u64,
+pub(crate) struct MlaDefaults {
+    pub(crate) trunk: trunk::TrunkDefaults,
+    pub(crate) inner: u64,
+    pub(crate) moe_inner: u64,
+    pub(crate) q_rank: u64,
+    pub(crate) nope: u64,
+    pub(crate) value: u64,
+    pub(crate) experts: u64,
+    pub(crate) shared: u64,
+    pub(crate) top_k: Option<u64>,
+    pub(crate) first_dense: u64,
 }
 
 impl Mla {
@@ -79,7 +79,7 @@ impl Mla {
 
     /// Its parts, to the sum over devices.
     #[must_use]
-    pub fn units(&self) -> Vec<Unit> {
+    pub(crate) fn units(&self) -> Vec<Unit> {
         let Mla { hidden, heads, kv_rank, nope, rope, value, bias, .. } = *self;
         let queries = Dim::split(heads, nope + rope);
         let rotation = 3 * heads * rope;
@@ -168,7 +168,7 @@ impl Indexer {
 
 /// The two kinds of feed-forward networks, and which layer has which.
 #[derive(Debug, Clone)]
-pub struct FeedForward {
+pub(crate) struct FeedForward {
     dense: Vec<Unit>,
     sparse: Vec<Unit>,
     first_dense: u64,
@@ -216,20 +216,20 @@ impl FeedForward {
 
     /// That of layer `index`.
     #[must_use]
-    pub fn at(&self, index: usize) -> Vec<Unit> {
+    pub(crate) fn at(&self, index: usize) -> Vec<Unit> {
         self.of((index as u64) >= self.first_dense)
     }
 
     /// The sparse one or the dense one.
     #[must_use]
-    pub fn of(&self, sparse: bool) -> Vec<Unit> {
+    pub(crate) fn of(&self, sparse: bool) -> Vec<Unit> {
         if sparse { self.sparse.clone() } else { self.dense.clone() }
     }
 }
 
 /// Layers that draft: the hidden state and the embedding of the token after it, each normalised, go
 /// through `eh_proj` to a layer like the others and a norm of its own; embedding and head are the model's.
-pub fn with_drafts(mut design: Design, keys: &Keys, layer: &[Unit]) -> Result<Design, ConfigError> {
+pub(crate) fn with_drafts(mut design: Design, keys: &Keys, layer: &[Unit]) -> Result<Design, ConfigError> {
     let drafts = keys.count_or("num_nextn_predict_layers", 0)?;
     if drafts > 64 {
         return Err(keys.wrong("num_nextn_predict_layers", "at most 64 draft layers"));
@@ -240,7 +240,7 @@ pub fn with_drafts(mut design: Design, keys: &Keys, layer: &[Unit]) -> Result<De
 
 /// A layer that drafts.
 #[must_use]
-pub fn draft(hidden: u64, layer: &[Unit]) -> Layer {
+pub(crate) fn draft(hidden: u64, layer: &[Unit]) -> Layer {
     let norm = |name| Unit::Norm(Norm { adds: false, ..Norm::residual(name, hidden) });
     let mut units = vec![
         norm("hnorm"),
@@ -258,6 +258,6 @@ pub fn draft(hidden: u64, layer: &[Unit]) -> Layer {
 
 /// A layer: attention and a feed-forward network, each behind a norm.
 #[must_use]
-pub fn layer(mla: &Mla, feed_forward: Vec<Unit>) -> Vec<Unit> {
+pub(crate) fn layer(mla: &Mla, feed_forward: Vec<Unit>) -> Vec<Unit> {
     pre_norm(mla.hidden, mla.units(), feed_forward)
 }

@@ -11,7 +11,7 @@ use crate::units::{Attention, Dim, KvCache, Linear, LinearRows, Norm, Unit, Weig
 use crate::vision;
 
 /// The family.
-pub struct Mllama;
+pub(crate) struct Mllama;
 
 const CLASS: TrunkDefaults =
     TrunkDefaults { vocab: 128_256, hidden: 4_096, layers: 40, heads: 32, kv_heads: Some(8), head_dim: None };

@@ -126,18 +126,18 @@ pub const ALL: &[&dyn Family] = &[
 #[derive(Debug)]
 pub struct FamilyConfig<'a> {
     /// The whole.
-    pub root: Keys<'a>,
+    pub(crate) root: Keys<'a>,
     /// The language model: `text_config`, `language_config`, or the whole.
-    pub text: Keys<'a>,
+    pub(crate) text: Keys<'a>,
     /// `model_type` of the whole.
-    pub model_type: &'a str,
+    pub(crate) model_type: &'a str,
     /// Whether the language model is an object of its own.
-    pub nested: bool,
+    pub(crate) nested: bool,
 }
 
 impl FamilyConfig<'_> {
     /// Whether the head shares the embedding: said by the language model, else by the whole, else `default`.
-    pub fn tied(&self, default: bool) -> Result<bool, ConfigError> {
+    pub(crate) fn tied(&self, default: bool) -> Result<bool, ConfigError> {
         if self.text.names("tie_word_embeddings") {
             return self.text.flag_or("tie_word_embeddings", default);
         }
@@ -149,52 +149,52 @@ impl FamilyConfig<'_> {
 #[derive(Debug)]
 pub struct Design {
     /// Width of the residual stream.
-    pub hidden: u64,
+    pub(crate) hidden: u64,
     /// Rows of the embedding.
-    pub vocab: u64,
+    pub(crate) vocab: u64,
     /// Where layers stand in the checkpoint, as `model.layers`.
-    pub path: &'static str,
+    pub(crate) path: &'static str,
     /// The layers.
-    pub layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
     /// What stands before them.
-    pub before: Vec<Unit>,
+    pub(crate) before: Vec<Unit>,
     /// What stands after them.
-    pub after: Vec<Unit>,
+    pub(crate) after: Vec<Unit>,
     /// Layers that draft further tokens.
-    pub drafts: Vec<Layer>,
+    pub(crate) drafts: Vec<Layer>,
     /// What reads the input, where the decoder attends to it by cross-attention.
-    pub encoder: Option<EncoderDesign>,
+    pub(crate) encoder: Option<EncoderDesign>,
     /// What turns images into tokens.
-    pub vision: Option<Tower>,
+    pub(crate) vision: Option<Tower>,
     /// Whether the class that generates text leaves the images out.
-    pub vision_is_apart: bool,
+    pub(crate) vision_is_apart: bool,
     /// Format of recurrent states, where engines keep them in another than the activations'.
-    pub state: Option<Dtype>,
+    pub(crate) state: Option<Dtype>,
     /// What had to be assumed.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// What a family makes of the encoder.
 #[derive(Debug)]
-pub struct EncoderDesign {
+pub(crate) struct EncoderDesign {
     /// What it reads.
-    pub input: EncoderInput,
+    pub(crate) input: EncoderInput,
     /// The most tokens that the decoder can have, where its positions are a table.
-    pub most_decoded: Option<u64>,
+    pub(crate) most_decoded: Option<u64>,
     /// Where its layers stand in the checkpoint, as `model.encoder.layers`.
-    pub path: &'static str,
+    pub(crate) path: &'static str,
     /// What stands before its layers.
-    pub before: Vec<Unit>,
+    pub(crate) before: Vec<Unit>,
     /// Its layers.
-    pub layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
     /// What stands after them.
-    pub after: Vec<Unit>,
+    pub(crate) after: Vec<Unit>,
 }
 
 impl Design {
     /// A language model: layers between an embedding and a head.
     #[must_use]
-    pub fn decoder(hidden: u64, vocab: u64, tied: bool, layers: Vec<Vec<Unit>>) -> Self {
+    pub(crate) fn decoder(hidden: u64, vocab: u64, tied: bool, layers: Vec<Vec<Unit>>) -> Self {
         Self {
             hidden,
             vocab,
@@ -218,7 +218,7 @@ pub struct ReadModel {
     /// The model.
     pub model: Model,
     /// Keys that the family asked for: what may be set.
-    pub keys: Vec<String>,
+    pub(crate) keys: Vec<String>,
 }
 
 /// Reads a config; `side` is ModelOpt's `hf_quant_config.json`, and `quantisation` replaces what the

@@ -4,7 +4,7 @@ use crate::units::Unit;
 
 /// Gives parts that stand at the first of a pair the second as their place.
 #[must_use]
-pub fn renamed(mut units: Vec<Unit>, names: &[(&str, &'static str)]) -> Vec<Unit> {
+pub(crate) fn renamed(mut units: Vec<Unit>, names: &[(&str, &'static str)]) -> Vec<Unit> {
     let new = |old: &str| names.iter().find(|(from, _)| *from == old).map(|(_, to)| *to);
     for unit in &mut units {
         match unit {

@@ -11,7 +11,7 @@ use crate::config::{ConfigError, Keys};
 use crate::units::{Collective, Dim, Experts, Linear, Norm, Unit};
 
 /// The family.
-pub struct NemotronH;
+pub(crate) struct NemotronH;
 
 /// What a layer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

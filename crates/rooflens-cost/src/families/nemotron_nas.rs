@@ -9,7 +9,7 @@ use crate::step::Mask;
 use crate::units::{Dim, Linear, Norm, Unit};
 
 /// The family.
-pub struct NemotronNas;
+pub(crate) struct NemotronNas;
 
 impl Family for NemotronNas {
     fn name(&self) -> &'static str {

@@ -9,9 +9,9 @@ use crate::step::Mask;
 use crate::units::{Norm, Unit};
 
 /// OLMo 2.
-pub struct Olmo2;
+pub(crate) struct Olmo2;
 /// Olmo 3.
-pub struct Olmo3;
+pub(crate) struct Olmo3;
 
 const CLASS: TrunkDefaults =
     TrunkDefaults { vocab: 50_304, hidden: 4096, layers: 32, heads: 32, kv_heads: None, head_dim: None };

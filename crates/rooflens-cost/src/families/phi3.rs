@@ -8,7 +8,7 @@ use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 
 /// The family.
-pub struct Phi3;
+pub(crate) struct Phi3;
 
 const CLASS: TrunkDefaults =
     TrunkDefaults { vocab: 32_064, hidden: 3072, layers: 32, heads: 32, kv_heads: None, head_dim: None };

@@ -10,10 +10,10 @@ use crate::step::Mask;
 use crate::vision;
 
 /// The language models.
-pub struct Qwen2;
+pub(crate) struct Qwen2;
 
 /// The models with images.
-pub struct Qwen2Vl;
+pub(crate) struct Qwen2Vl;
 
 const CLASS: TrunkDefaults =
     TrunkDefaults { vocab: 151_936, hidden: 4096, layers: 32, heads: 32, kv_heads: Some(32), head_dim: None };

@@ -7,7 +7,7 @@ use super::{Design, Family, FamilyConfig};
 use crate::config::ConfigError;
 
 /// The family.
-pub struct Qwen2Moe;
+pub(crate) struct Qwen2Moe;
 
 const CLASS: TrunkDefaults =
     TrunkDefaults { vocab: 151_936, hidden: 2048, layers: 24, heads: 16, kv_heads: Some(16), head_dim: None };

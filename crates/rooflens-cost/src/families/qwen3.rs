@@ -13,13 +13,13 @@ use crate::units::Unit;
 use crate::vision;
 
 /// The dense models.
-pub struct Qwen3;
+pub(crate) struct Qwen3;
 /// The mixtures of experts.
-pub struct Qwen3Moe;
+pub(crate) struct Qwen3Moe;
 /// The dense models with images.
-pub struct Qwen3Vl;
+pub(crate) struct Qwen3Vl;
 /// The mixtures with images.
-pub struct Qwen3VlMoe;
+pub(crate) struct Qwen3VlMoe;
 
 const CLASS: TrunkDefaults = TrunkDefaults {
     vocab: 151_936,

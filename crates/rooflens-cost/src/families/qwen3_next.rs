@@ -11,11 +11,11 @@ use crate::units::{Conv, DeltaRule, Dim, Linear, Norm, Unit, Weights};
 use crate::vision;
 
 /// Qwen3-Next.
-pub struct Qwen3Next;
+pub(crate) struct Qwen3Next;
 /// Qwen3.5, dense.
-pub struct Qwen35;
+pub(crate) struct Qwen35;
 /// Qwen3.5, mixtures of experts.
-pub struct Qwen35Moe;
+pub(crate) struct Qwen35Moe;
 
 const NEXT_CLASS: TrunkDefaults = TrunkDefaults {
     vocab: 151_936,

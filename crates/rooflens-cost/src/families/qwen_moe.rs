@@ -9,21 +9,21 @@ use crate::units::Unit;
 
 /// What a configuration class takes for keys that a file leaves out.
 #[derive(Debug, Clone, Copy)]
-pub struct QwenMoeDefaults {
+pub(crate) struct QwenMoeDefaults {
     /// `intermediate_size`, the width of dense layers.
-    pub dense: u64,
+    pub(crate) dense: u64,
     /// `moe_intermediate_size`.
-    pub inner: u64,
+    pub(crate) inner: u64,
     /// `shared_expert_intermediate_size`; none where the family has no shared expert.
-    pub shared: Option<u64>,
+    pub(crate) shared: Option<u64>,
     /// `num_experts`.
-    pub experts: u64,
+    pub(crate) experts: u64,
     /// `num_experts_per_tok`.
-    pub top_k: u64,
+    pub(crate) top_k: u64,
 }
 
 /// The experts, with the shared one where the family has one.
-pub fn mixture(keys: &Keys, hidden: u64, class: QwenMoeDefaults) -> Result<Vec<Unit>, ConfigError> {
+pub(crate) fn mixture(keys: &Keys, hidden: u64, class: QwenMoeDefaults) -> Result<Vec<Unit>, ConfigError> {
     let experts = keys.experts_or("num_experts", class.experts)?;
     let top_k = keys.size_or("num_experts_per_tok", class.top_k)?;
     check_experts(keys, "num_experts_per_tok", top_k, experts)?;
@@ -52,7 +52,7 @@ pub fn mixture(keys: &Keys, hidden: u64, class: QwenMoeDefaults) -> Result<Vec<U
 
 /// The feed-forward network of each layer: experts in every `decoder_sparse_step`-th layer that is not
 /// among `mlp_only_layers`, else dense.
-pub fn feed_forwards(
+pub(crate) fn feed_forwards(
     keys: &Keys,
     hidden: u64,
     layers: usize,

@@ -12,17 +12,17 @@ use crate::units::{Attention, Dim, Embedding, KvCache, Linear, LinearRows, Norm,
 const WIDEST: u64 = 1 << 26;
 
 /// Reads sizes; those that are absent are the class's, and noted.
-pub struct Sizes<'a> {
+pub(crate) struct Sizes<'a> {
     keys: &'a Keys<'a>,
     aliases: &'static [(&'static str, &'static str)],
     /// What had to be assumed.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl<'a> Sizes<'a> {
     /// Of a class that generates text: an encoder alone has neither decoder nor head. `aliases` are keys with
     /// their other names.
-    pub fn of(
+    pub(crate) fn of(
         config: &'a FamilyConfig<'a>,
         aliases: &'static [(&'static str, &'static str)],
     ) -> Result<Self, ConfigError> {
@@ -38,7 +38,7 @@ impl<'a> Sizes<'a> {
     }
 
     /// A size. Where it is there under both of its names, they must agree.
-    pub fn size(&mut self, key: &str, default: u64) -> Result<u64, ConfigError> {
+    pub(crate) fn size(&mut self, key: &str, default: u64) -> Result<u64, ConfigError> {
         let own = self.keys.size_if(key)?;
         let alias = self.aliases.iter().find(|(name, _)| *name == key).map(|(_, alias)| *alias);
         let other = alias.map(|alias| self.keys.size_if(alias)).transpose()?.flatten();
@@ -58,7 +58,7 @@ impl<'a> Sizes<'a> {
     }
 
     /// A number of layers.
-    pub fn layers(&mut self, key: &str, default: u64) -> Result<usize, ConfigError> {
+    pub(crate) fn layers(&mut self, key: &str, default: u64) -> Result<usize, ConfigError> {
         let layers = self.size(key, default)?;
         if layers > 10_000 {
             return Err(self.keys.wrong(key, "at most 10,000 layers"));
@@ -67,7 +67,7 @@ impl<'a> Sizes<'a> {
     }
 
     /// The width of a head, where heads share the width of the layer.
-    pub fn head_dim(&self, key: &str, hidden: u64, heads: u64) -> Result<u64, ConfigError> {
+    pub(crate) fn head_dim(&self, key: &str, hidden: u64, heads: u64) -> Result<u64, ConfigError> {
         if !hidden.is_multiple_of(heads) {
             return Err(self.keys.wrong(key, "a divisor of d_model"));
         }
@@ -75,7 +75,7 @@ impl<'a> Sizes<'a> {
     }
 
     /// Heads that are together wider than anything.
-    pub fn check_width(&self, key: &str, heads: u64, head_dim: u64) -> Result<(), ConfigError> {
+    pub(crate) fn check_width(&self, key: &str, heads: u64, head_dim: u64) -> Result<(), ConfigError> {
         if heads * head_dim > WIDEST {
             return Err(self.keys.wrong(key, "heads with a total width of at most 67,108,864"));
         }
@@ -85,7 +85,7 @@ impl<'a> Sizes<'a> {
 
 /// Which matrices of attention have biases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Biases {
+pub(crate) enum Biases {
     /// None.
     None,
     /// All.
@@ -96,24 +96,24 @@ pub enum Biases {
 
 /// Where the matrices of a layer stand in the checkpoint, below the layer.
 #[derive(Debug, Clone, Copy)]
-pub struct ModulePaths {
+pub(crate) struct ModulePaths {
     /// Queries, and the output, of attention to the own sequence.
-    pub own: [&'static str; 2],
+    pub(crate) own: [&'static str; 2],
     /// Queries, keys and the output of attention to the encoder.
-    pub cross: [&'static str; 3],
+    pub(crate) cross: [&'static str; 3],
     /// The first and the last matrix of the feed-forward network.
-    pub feed_forward: [&'static str; 2],
+    pub(crate) feed_forward: [&'static str; 2],
 }
 
 /// Keys of BART and Whisper with their other names.
-pub const FAIRSEQ_ALIASES: &[(&str, &str)] = &[
+pub(crate) const FAIRSEQ_ALIASES: &[(&str, &str)] = &[
     ("d_model", "hidden_size"),
     ("encoder_layers", "num_hidden_layers"),
     ("encoder_attention_heads", "num_attention_heads"),
 ];
 
 /// Modules of BART and Whisper.
-pub const FAIRSEQ: ModulePaths = ModulePaths {
+pub(crate) const FAIRSEQ: ModulePaths = ModulePaths {
     own: ["self_attn.q_proj", "self_attn.out_proj"],
     cross: ["encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.out_proj"],
     feed_forward: ["fc1", "fc2"],
@@ -121,40 +121,40 @@ pub const FAIRSEQ: ModulePaths = ModulePaths {
 
 /// A layer of an encoder or a decoder.
 #[derive(Debug, Clone, Copy)]
-pub struct Seq2SeqLayer {
+pub(crate) struct Seq2SeqLayer {
     /// Width of the residual stream.
-    pub hidden: u64,
+    pub(crate) hidden: u64,
     /// Heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Width of a head.
-    pub head_dim: u64,
+    pub(crate) head_dim: u64,
     /// Width inside the feed-forward network.
-    pub inner: u64,
+    pub(crate) inner: u64,
     /// Whether the feed-forward network has a gate.
-    pub gated: bool,
+    pub(crate) gated: bool,
     /// Biases of attention; the feed-forward network has them where attention has any.
-    pub biases: Biases,
+    pub(crate) biases: Biases,
     /// Whether norms are layer norms, with mean and bias.
-    pub layer_norms: bool,
+    pub(crate) layer_norms: bool,
     /// Whether norms stand behind the blocks, as in the first transformers.
-    pub norms_behind: bool,
+    pub(crate) norms_behind: bool,
     /// Where the matrices stand.
-    pub modules: ModulePaths,
+    pub(crate) modules: ModulePaths,
 }
 
 impl Seq2SeqLayer {
     /// `count` layers of the encoder, each with `more` beside its own parts.
-    pub fn encoder(&self, count: usize, more: &[Unit]) -> Vec<Layer> {
+    pub(crate) fn encoder(&self, count: usize, more: &[Unit]) -> Vec<Layer> {
         self.layers(count, more, false)
     }
 
     /// `count` layers of the decoder, each with `more` beside its own parts.
-    pub fn decoder(&self, count: usize, more: &[Unit]) -> Vec<Layer> {
+    pub(crate) fn decoder(&self, count: usize, more: &[Unit]) -> Vec<Layer> {
         self.layers(count, more, true)
     }
 
     /// A norm of this kind.
-    pub fn norm(&self, name: &'static str) -> Unit {
+    pub(crate) fn norm(&self, name: &'static str) -> Unit {
         let norm = Norm::residual(name, self.hidden);
         Unit::Norm(if self.layer_norms { norm.layer() } else { norm })
     }
@@ -260,7 +260,7 @@ impl Seq2SeqLayer {
 }
 
 /// The table of tokens that the encoder reads: the decoder's, or its own.
-pub fn encoder_embedding(vocab: u64, hidden: u64, shared: bool) -> Vec<Unit> {
+pub(crate) fn encoder_embedding(vocab: u64, hidden: u64, shared: bool) -> Vec<Unit> {
     let mut units = embedding(vocab, hidden, false);
     if let Some(Unit::Embedding(Embedding { shared: is_shared, .. })) = units.first_mut() {
         *is_shared = shared;
@@ -269,6 +269,6 @@ pub fn encoder_embedding(vocab: u64, hidden: u64, shared: bool) -> Vec<Unit> {
 }
 
 /// A table that is stored and of which few rows are read: positions, biases of distances.
-pub fn table(name: &'static str, rows: u64, width: u64) -> Unit {
+pub(crate) fn table(name: &'static str, rows: u64, width: u64) -> Unit {
     Unit::Weights(Weights { name, parameters: rows * width })
 }

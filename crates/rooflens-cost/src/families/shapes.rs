@@ -7,7 +7,7 @@ use crate::units::{Attention, Collective, Dim, Embedding, Experts, KvCache, Line
 
 /// What is normalised of queries and keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QkNorm {
+pub(crate) enum QkNorm {
     /// Nothing.
     None,
     /// Each head, all with the same weights.
@@ -18,41 +18,41 @@ pub enum QkNorm {
 
 /// Grouped-query attention with its projections.
 #[derive(Debug, Clone, Copy)]
-pub struct Gqa {
+pub(crate) struct Gqa {
     /// Width of the residual stream.
-    pub hidden: u64,
+    pub(crate) hidden: u64,
     /// Query heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Key and value heads.
-    pub kv_heads: u64,
+    pub(crate) kv_heads: u64,
     /// Width of a query and key.
-    pub head_dim: u64,
+    pub(crate) head_dim: u64,
     /// Width of a value.
-    pub v_head_dim: u64,
+    pub(crate) v_head_dim: u64,
     /// Whether queries, keys and values have biases.
-    pub qkv_bias: bool,
+    pub(crate) qkv_bias: bool,
     /// Whether the output has a bias.
-    pub o_bias: bool,
+    pub(crate) o_bias: bool,
     /// What is normalised of queries and keys.
-    pub qk_norm: QkNorm,
+    pub(crate) qk_norm: QkNorm,
     /// Whether the query projection also makes a gate for the result.
-    pub gated: bool,
+    pub(crate) gated: bool,
     /// Elements of a head that are rotated.
-    pub rotated: u64,
+    pub(crate) rotated: u64,
     /// Which keys a query sees.
-    pub mask: Mask,
+    pub(crate) mask: Mask,
     /// Whose keys and values are read.
-    pub cache: KvCache,
+    pub(crate) cache: KvCache,
     /// Whether each head has a sink.
-    pub sinks: bool,
+    pub(crate) sinks: bool,
     /// Whether keys serve as values too, so that there is no value projection.
-    pub keys_as_values: bool,
+    pub(crate) keys_as_values: bool,
 }
 
 impl Gqa {
     /// Causal attention without biases, norms or gates.
     #[must_use]
-    pub fn plain(hidden: u64, heads: u64, kv_heads: u64, head_dim: u64) -> Self {
+    pub(crate) fn plain(hidden: u64, heads: u64, kv_heads: u64, head_dim: u64) -> Self {
         Self {
             hidden,
             heads,
@@ -73,7 +73,7 @@ impl Gqa {
 
     /// Its parts, to the sum over devices.
     #[must_use]
-    pub fn units(&self) -> Vec<Unit> {
+    pub(crate) fn units(&self) -> Vec<Unit> {
         let Gqa { hidden, heads, kv_heads, head_dim, v_head_dim, .. } = *self;
         let own = self.cache != KvCache::Shared;
         let mut outputs = vec![Dim::split(heads, head_dim * if self.gated { 2 } else { 1 })];
@@ -125,11 +125,11 @@ impl Gqa {
 }
 
 /// Stands in until the checkpoint's formats are known.
-pub const PLAIN: Storage = Storage::plain(Dtype::Bf16);
+pub(crate) const PLAIN: Storage = Storage::plain(Dtype::Bf16);
 
 /// A feed-forward network with a gate: three matrices.
 #[must_use]
-pub fn gated_mlp(class: &'static str, hidden: u64, inner: u64, bias: bool) -> Vec<Unit> {
+pub(crate) fn gated_mlp(class: &'static str, hidden: u64, inner: u64, bias: bool) -> Vec<Unit> {
     let (up, down) = match class {
         "moe.shared" => ("mlp.shared_experts.gate_proj", "mlp.shared_experts.down_proj"),
         _ => ("mlp.gate_proj", "mlp.down_proj"),
@@ -159,7 +159,7 @@ pub fn gated_mlp(class: &'static str, hidden: u64, inner: u64, bias: bool) -> Ve
 
 /// A feed-forward network without a gate: two matrices.
 #[must_use]
-pub fn plain_mlp(class: &'static str, hidden: u64, inner: u64, bias: bool) -> Vec<Unit> {
+pub(crate) fn plain_mlp(class: &'static str, hidden: u64, inner: u64, bias: bool) -> Vec<Unit> {
     vec![
         Unit::Linear(
             Linear::new("up_proj", class, Dim::whole(hidden), [Dim::split(inner, 1)])
@@ -179,29 +179,29 @@ pub fn plain_mlp(class: &'static str, hidden: u64, inner: u64, bias: bool) -> Ve
 
 /// A mixture of experts.
 #[derive(Debug, Clone, Copy)]
-pub struct Mixture {
+pub(crate) struct Mixture {
     /// Width of the residual stream.
-    pub hidden: u64,
+    pub(crate) hidden: u64,
     /// Experts.
-    pub experts: u64,
+    pub(crate) experts: u64,
     /// Experts that each token visits.
-    pub top_k: u64,
+    pub(crate) top_k: u64,
     /// Width inside an expert.
-    pub inner: u64,
+    pub(crate) inner: u64,
     /// Width inside the shared expert; 0 for none.
-    pub shared: u64,
+    pub(crate) shared: u64,
     /// Whether the shared expert has a gate of one output.
-    pub shared_gate: bool,
+    pub(crate) shared_gate: bool,
     /// Whether experts have biases.
-    pub bias: bool,
+    pub(crate) bias: bool,
     /// Whether the router has a bias.
-    pub router_bias: bool,
+    pub(crate) router_bias: bool,
 }
 
 impl Mixture {
     /// Its parts, to the sum over devices.
     #[must_use]
-    pub fn units(&self) -> Vec<Unit> {
+    pub(crate) fn units(&self) -> Vec<Unit> {
         let mut units = vec![
             router(self.hidden, self.experts, self.router_bias),
             Unit::Experts(Experts {
@@ -237,7 +237,7 @@ impl Mixture {
 
 /// What chooses experts. Never quantised: a wrong choice costs more than the bytes saved.
 #[must_use]
-pub fn router(hidden: u64, experts: u64, bias: bool) -> Unit {
+pub(crate) fn router(hidden: u64, experts: u64, bias: bool) -> Unit {
     Unit::Linear(
         Linear::new("router", "moe.router", Dim::whole(hidden), [Dim::whole(experts)])
             .bias(bias)
@@ -248,13 +248,13 @@ pub fn router(hidden: u64, experts: u64, bias: bool) -> Unit {
 
 /// The sum behind a dense feed-forward network.
 #[must_use]
-pub fn all_reduce(hidden: u64) -> Unit {
+pub(crate) fn all_reduce(hidden: u64) -> Unit {
     Unit::Collective(Collective::AllReduce { width: hidden })
 }
 
 /// A layer as most have it: norm, attention, norm, feed-forward.
 #[must_use]
-pub fn pre_norm(hidden: u64, attention: Vec<Unit>, feed_forward: Vec<Unit>) -> Vec<Unit> {
+pub(crate) fn pre_norm(hidden: u64, attention: Vec<Unit>, feed_forward: Vec<Unit>) -> Vec<Unit> {
     let mut units = vec![Unit::Norm(Norm::residual("input_layernorm", hidden))];
     units.extend(attention);
     units.push(Unit::Norm(Norm::residual("post_attention_layernorm", hidden)));
@@ -264,7 +264,7 @@ pub fn pre_norm(hidden: u64, attention: Vec<Unit>, feed_forward: Vec<Unit>) -> V
 
 /// What stands before the layers.
 #[must_use]
-pub fn embedding(vocab: u64, hidden: u64, tied: bool) -> Vec<Unit> {
+pub(crate) fn embedding(vocab: u64, hidden: u64, tied: bool) -> Vec<Unit> {
     vec![
         Unit::Embedding(Embedding {
             name: "embed_tokens",
@@ -280,7 +280,7 @@ pub fn embedding(vocab: u64, hidden: u64, tied: bool) -> Vec<Unit> {
 
 /// What stands after the layers: the last norm and the head.
 #[must_use]
-pub fn head(vocab: u64, hidden: u64, tied: bool) -> Vec<Unit> {
+pub(crate) fn head(vocab: u64, hidden: u64, tied: bool) -> Vec<Unit> {
     let mut head = Linear::new("lm_head", "lm_head", Dim::whole(hidden), [Dim::split(vocab, 1)])
         .rows(LinearRows::Sampled)
         .formula("2·rows·h·V");

@@ -22,7 +22,7 @@ const CLASS: TrunkDefaults = TrunkDefaults {
 const KINDS: &str = "full_attention or sliding_attention for each layer";
 
 /// The family.
-pub struct Step3p7;
+pub(crate) struct Step3p7;
 
 impl Family for Step3p7 {
     fn name(&self) -> &'static str {

@@ -8,11 +8,11 @@ use crate::encoder::EncoderInput;
 use crate::units::Unit;
 
 /// T5.
-pub struct T5;
+pub(crate) struct T5;
 /// mT5.
-pub struct Mt5;
+pub(crate) struct Mt5;
 /// UMT5.
-pub struct Umt5;
+pub(crate) struct Umt5;
 
 /// Keys with their other names.
 const ALIASES: &[(&str, &str)] = &[

@@ -12,36 +12,36 @@ const WIDEST: u64 = 1 << 26;
 
 /// What a configuration class takes for keys that a file leaves out.
 #[derive(Debug, Clone, Copy)]
-pub struct TrunkDefaults {
+pub(crate) struct TrunkDefaults {
     /// `vocab_size`.
-    pub vocab: u64,
+    pub(crate) vocab: u64,
     /// `hidden_size`.
-    pub hidden: u64,
+    pub(crate) hidden: u64,
     /// `num_hidden_layers`.
-    pub layers: usize,
+    pub(crate) layers: usize,
     /// `num_attention_heads`.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// `num_key_value_heads`; none for as many as there are query heads.
-    pub kv_heads: Option<u64>,
+    pub(crate) kv_heads: Option<u64>,
     /// `head_dim`; none for the hidden size over the heads.
-    pub head_dim: Option<u64>,
+    pub(crate) head_dim: Option<u64>,
 }
 
 /// The sizes of a decoder.
 #[derive(Debug, Clone)]
-pub struct Trunk {
+pub(crate) struct Trunk {
     /// Rows of the embedding.
-    pub vocab: u64,
+    pub(crate) vocab: u64,
     /// Width of the residual stream.
-    pub hidden: u64,
+    pub(crate) hidden: u64,
     /// Layers.
-    pub layers: usize,
+    pub(crate) layers: usize,
     /// Query heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Key and value heads.
-    pub kv_heads: u64,
+    pub(crate) kv_heads: u64,
     /// Width of a head.
-    pub head_dim: u64,
+    pub(crate) head_dim: u64,
     /// What had to be assumed.
     notes: Vec<String>,
 }
@@ -81,20 +81,20 @@ impl Trunk {
 
     /// Attention of these sizes, without biases, norms or gates.
     #[must_use]
-    pub fn attention(&self) -> Gqa {
+    pub(crate) fn attention(&self) -> Gqa {
         Gqa::plain(self.hidden, self.heads, self.kv_heads, self.head_dim)
     }
 
     /// The model of these layers.
     #[must_use]
-    pub fn decoder(self, tied: bool, layers: Vec<Vec<Unit>>) -> Design {
+    pub(crate) fn decoder(self, tied: bool, layers: Vec<Vec<Unit>>) -> Design {
         let mut design = Design::decoder(self.hidden, self.vocab, tied, layers);
         design.notes = self.notes;
         design
     }
 
     /// Which keys the queries of each layer see: by `layer_types`, else by `slides`.
-    pub fn masks(
+    pub(crate) fn masks(
         &self,
         keys: &Keys,
         window: Option<u64>,
@@ -120,7 +120,7 @@ impl Trunk {
 }
 
 /// Heads that cannot be dealt out, or that together are wider than anything.
-pub fn check_heads(keys: &Keys, heads: u64, kv_heads: u64, head_dim: u64) -> Result<(), ConfigError> {
+pub(crate) fn check_heads(keys: &Keys, heads: u64, kv_heads: u64, head_dim: u64) -> Result<(), ConfigError> {
     if !heads.is_multiple_of(kv_heads) {
         return Err(ConfigError::Contradiction {
             left: "num_attention_heads".to_owned(),
@@ -135,7 +135,7 @@ pub fn check_heads(keys: &Keys, heads: u64, kv_heads: u64, head_dim: u64) -> Res
 }
 
 /// Experts of which a token visits more than there are.
-pub fn check_experts(keys: &Keys, key: &str, top_k: u64, experts: u64) -> Result<(), ConfigError> {
+pub(crate) fn check_experts(keys: &Keys, key: &str, top_k: u64, experts: u64) -> Result<(), ConfigError> {
     if top_k > experts {
         return Err(keys.wrong(key, "at most as many experts as there are"));
     }
@@ -143,19 +143,19 @@ pub fn check_experts(keys: &Keys, key: &str, top_k: u64, experts: u64) -> Result
 }
 
 /// `sliding_window`: absent the class's, null for none.
-pub fn window_or(keys: &Keys, default: Option<u64>) -> Result<Option<u64>, ConfigError> {
+pub(crate) fn window_or(keys: &Keys, default: Option<u64>) -> Result<Option<u64>, ConfigError> {
     if keys.names("sliding_window") { keys.size_if("sliding_window") } else { Ok(default) }
 }
 
 /// A mask for every layer alike.
 #[must_use]
-pub fn mask_of(window: Option<u64>) -> Mask {
+pub(crate) fn mask_of(window: Option<u64>) -> Mask {
     window.map_or(Mask::Causal, Mask::Window)
 }
 
 /// How many elements of a head are rotated: `partial_rotary_factor`, which older files have beside the
 /// other keys and newer ones among those of the rotation.
-pub fn rotated(keys: &Keys, head_dim: u64, default: f64) -> Result<u64, ConfigError> {
+pub(crate) fn rotated(keys: &Keys, head_dim: u64, default: f64) -> Result<u64, ConfigError> {
     let inner = keys.inside("rope_parameters").or_else(|| keys.inside("rope_scaling"));
     let inner = inner.filter(|rope| rope.get("partial_rotary_factor").is_some());
     let share = inner.as_ref().unwrap_or(keys).fraction_or("partial_rotary_factor", default)?;
@@ -164,14 +164,14 @@ pub fn rotated(keys: &Keys, head_dim: u64, default: f64) -> Result<u64, ConfigEr
 
 /// A norm behind a block, before the residual is added.
 #[must_use]
-pub fn post_norm(name: &'static str, hidden: u64) -> Unit {
+pub(crate) fn post_norm(name: &'static str, hidden: u64) -> Unit {
     // The sum with the residual is the next norm's.
     Unit::Norm(Norm { adds: false, ..Norm::residual(name, hidden) })
 }
 
 /// A layer with a norm before and behind each of its blocks, by the names of the four.
 #[must_use]
-pub fn sandwich(
+pub(crate) fn sandwich(
     hidden: u64,
     names: [&'static str; 4],
     attention: Vec<Unit>,

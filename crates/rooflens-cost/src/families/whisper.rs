@@ -9,7 +9,7 @@ use crate::encoder::EncoderInput;
 use crate::units::{Dim, Linear, LinearRows, Unit};
 
 /// The family.
-pub struct Whisper;
+pub(crate) struct Whisper;
 
 /// Frames that a convolution sees at once.
 const KERNEL: u64 = 3;

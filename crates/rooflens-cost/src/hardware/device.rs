@@ -34,7 +34,7 @@ pub struct Device {
     /// Level-2 cache, or the on-chip memory that takes its place.
     pub l2_bytes: Option<u64>,
     /// Last-level cache behind the level-2 cache.
-    pub llc_bytes: Option<u64>,
+    pub(crate) llc_bytes: Option<u64>,
     /// Streaming multiprocessors, compute units, cores: what the vendor counts.
     pub compute_units: Option<u32>,
     /// Design power.
@@ -48,7 +48,7 @@ pub struct Device {
     /// Whether the switch of the scale-up link reduces and multicasts (NVLink SHARP), so that an all-reduce
     /// sends each byte once.
     #[serde(default)]
-    pub link_multicast: bool,
+    pub(crate) link_multicast: bool,
     /// Link to the host, one direction.
     pub host_link_bytes_per_s: Option<f64>,
     /// Where the figures come from.

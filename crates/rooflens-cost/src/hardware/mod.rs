@@ -19,5 +19,4 @@ pub use catalog::Catalog;
 pub use device::{Confidence, Device, DeviceKind, Provenance, Provenances};
 pub use error::HardwareError;
 pub use measured::MeasuredHardware;
-pub use peaks::{Peak, Peaks, Rate};
 pub use recognise::Properties;

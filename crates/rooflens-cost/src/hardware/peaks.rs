@@ -26,11 +26,11 @@ pub struct Peaks {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Peak {
     /// Operations per second, a multiply and an add counted as two.
-    pub flops_per_s: f64,
+    pub(crate) flops_per_s: f64,
     /// The format whose rate this is.
-    pub dtype: Dtype,
+    pub(crate) dtype: Dtype,
     /// Says so where this is not the format that was asked for.
-    pub note: Option<String>,
+    pub(crate) note: Option<String>,
 }
 
 impl Peaks {
@@ -47,7 +47,7 @@ impl Peaks {
     /// Dense peak in FLOP/s with the usual accumulation: FP32, as inference frameworks do (INT32 for
     /// integers).
     #[must_use]
-    pub fn peak_flops(&self, dtype: Dtype) -> Option<f64> {
+    pub(crate) fn peak_flops(&self, dtype: Dtype) -> Option<f64> {
         self.rate(dtype, None)
     }
 
@@ -56,14 +56,15 @@ impl Peaks {
     /// The catalog names an accumulator only where it changes the rate (consumer NVIDIA devices run
     /// FP16 accumulation at twice the rate of FP32); elsewhere this is [`Peaks::peak_flops`].
     #[must_use]
-    pub fn peak_flops_accumulating(&self, dtype: Dtype, accumulate: Dtype) -> Option<f64> {
+    #[cfg(test)]
+    pub(crate) fn peak_flops_accumulating(&self, dtype: Dtype, accumulate: Dtype) -> Option<f64> {
         self.rate(dtype, Some(accumulate)).or_else(|| self.peak_flops(dtype))
     }
 
     /// The rate at which `dtype` multiplies: its own, or that of the next wider format the device has,
     /// which a note then tells. Absent where the device has neither.
     #[must_use]
-    pub fn matmul_peak(&self, dtype: Dtype) -> Option<Peak> {
+    pub(crate) fn matmul_peak(&self, dtype: Dtype) -> Option<Peak> {
         if let Some(flops_per_s) = self.peak_flops(dtype) {
             return Some(Peak { flops_per_s, dtype, note: None });
         }

@@ -19,13 +19,13 @@ pub struct Efficiency {
     /// The device whose peaks are used; null where none is known.
     pub device: Option<String>,
     /// Peak bandwidth of its memory, bytes a second.
-    pub peak_bytes_per_s: Option<f64>,
+    pub(crate) peak_bytes_per_s: Option<f64>,
     /// Devices that the model is dealt out to; numbers are those of the busiest.
-    pub devices: u64,
+    pub(crate) devices: u64,
     /// Each phase that was run.
     pub phases: BTreeMap<RunPhase, PhaseEfficiency>,
     /// Which count of operations each figure uses.
-    pub counts: BTreeMap<String, String>,
+    pub(crate) counts: BTreeMap<String, String>,
     /// What all of it rests on.
     pub assumptions: Vec<String>,
     /// What is null, and why.
@@ -40,23 +40,23 @@ pub struct PhaseEfficiency {
     /// New tokens that went through the model, padding not counted.
     pub tokens: u128,
     /// Padding that went through it.
-    pub padding_tokens: u128,
+    pub(crate) padding_tokens: u128,
     /// How long the passes took.
     pub measured_ns: u64,
     /// Operations of the matrix units.
     pub flops: RanFlops,
     /// Operations of the vector units.
-    pub vector_flops: u128,
+    pub(crate) vector_flops: u128,
     /// Bytes that had to move between memory and chip.
     pub bytes: RanBytes,
     /// Useful operations for each byte; null where none moved.
-    pub intensity: Option<f64>,
+    pub(crate) intensity: Option<f64>,
     /// Useful operations a second that were reached.
     pub flops_per_s: Option<f64>,
     /// Bytes a second that were reached.
     pub bytes_per_s: Option<f64>,
     /// Dense peak of the formats used, FLOP/s: useful operations / the lower bound for them.
-    pub peak_flops_per_s: Option<f64>,
+    pub(crate) peak_flops_per_s: Option<f64>,
     /// Useful operations / (peak of their format · time).
     pub mfu: Option<f64>,
     /// Bytes that had to move / (peak bandwidth · time).
@@ -66,9 +66,9 @@ pub struct PhaseEfficiency {
     /// The lower bound / the measured time.
     pub floor_share: Option<f64>,
     /// What most of the lower bound is spent on.
-    pub limit: Option<Limit>,
+    pub(crate) limit: Option<Limit>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<String, String>,
+    pub(crate) not_computed: BTreeMap<String, String>,
 }
 
 /// Operations of the matrix units, in three counts.
@@ -77,22 +77,22 @@ pub struct RanFlops {
     /// What the result needs: no padding, pairs that the mask leaves, logits of sampled rows.
     pub useful: u128,
     /// What the framework multiplies: padding, nothing masked, logits of all rows.
-    pub as_counted: u128,
+    pub(crate) as_counted: u128,
     /// What tiles of fixed size do: rows and pairs of `useful` padded up.
-    pub issued: u128,
+    pub(crate) issued: u128,
 }
 
 /// Bytes that had to move between memory and chip.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct RanBytes {
     /// Weights read, scales included.
-    pub weights: u128,
+    pub(crate) weights: u128,
     /// Cached keys, values or states read.
-    pub kv_read: u128,
+    pub(crate) kv_read: u128,
     /// Keys, values or states written to the cache.
-    pub kv_write: u128,
+    pub(crate) kv_write: u128,
     /// Activations read and written.
-    pub activations: u128,
+    pub(crate) activations: u128,
     /// All of them.
     pub total: u128,
 }

@@ -25,7 +25,7 @@ pub use parts::{
 pub use torch_flops::{
     ClassFlops, FlopsCheck, PhaseCheck, TorchFlops, TorchLeftOut, TorchRow, UncountedClass, flops_check,
 };
-pub use work::{RanWork, WorkError};
+pub(crate) use work::{RanWork, WorkError};
 
 use crate::step::{Phase, Step};
 use crate::vision::View;

@@ -50,7 +50,7 @@ pub struct MeasuredPart {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StaticVsMeasured {
     /// The device whose peaks are used; null where none is known.
-    pub device: Option<String>,
+    pub(crate) device: Option<String>,
     /// Each phase.
     pub phases: BTreeMap<RunPhase, PhaseParts>,
     /// What all of it rests on.
@@ -69,7 +69,7 @@ pub struct PhaseParts {
     /// All of the time: the sum of the parts.
     pub measured_ns: i64,
     /// The part of it that belongs to no part of the model, 0 to 1; null where there is none at all.
-    pub other_share: Option<f64>,
+    pub(crate) other_share: Option<f64>,
     /// The parts, most time first; those without any follow.
     pub parts: Vec<PartRow>,
 }
@@ -92,7 +92,7 @@ pub struct PartRow {
     /// The lower bound / the measured time.
     pub floor_share: Option<f64>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<String, String>,
+    pub(crate) not_computed: BTreeMap<String, String>,
 }
 
 /// The part of the model that a class of operators belongs to: as coarse as the names of modules.

@@ -14,23 +14,23 @@ use crate::setup::Setup;
 #[derive(Debug, Clone, Deserialize)]
 pub struct TorchFlops {
     /// Operators that it has a formula for.
-    pub rows: Vec<TorchRow>,
+    pub(crate) rows: Vec<TorchRow>,
     /// Products that it has none for.
-    pub uncounted: Vec<TorchRow>,
+    pub(crate) uncounted: Vec<TorchRow>,
 }
 
 /// The calls of an operator with the same input shapes in a phase.
 #[derive(Debug, Clone, Deserialize)]
 pub struct TorchRow {
     /// `prefill`, `decode`, or `other` outside of both.
-    pub phase: String,
+    pub(crate) phase: String,
     /// The operator, as `aten::mm`.
-    pub name: String,
+    pub(crate) name: String,
     /// Calls.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// Operations of all calls.
     #[serde(default)]
-    pub flops: u128,
+    pub(crate) flops: u128,
 }
 
 /// The comparison.
@@ -50,7 +50,7 @@ pub struct FlopsCheck {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseCheck {
     /// Forward passes.
-    pub steps: u64,
+    pub(crate) steps: u64,
     /// By the static model.
     pub static_flops: u128,
     /// By torch.
@@ -58,13 +58,13 @@ pub struct PhaseCheck {
     /// `static_flops` less `torch_flops`; null where torch left out products that cannot be named.
     pub difference: Option<i128>,
     /// Whether they are the same; null as above.
-    pub equal: Option<bool>,
+    pub(crate) equal: Option<bool>,
     /// What is compared, by class.
-    pub compared: Vec<ClassFlops>,
+    pub(crate) compared: Vec<ClassFlops>,
     /// What torch does not count, by class.
     pub left_out: Vec<UncountedClass>,
     /// What torch counts beside matmuls.
-    pub torch_left_out: Vec<TorchLeftOut>,
+    pub(crate) torch_left_out: Vec<TorchLeftOut>,
     /// What is null, and why.
     pub not_computed: BTreeMap<String, String>,
 }
@@ -73,9 +73,9 @@ pub struct PhaseCheck {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ClassFlops {
     /// The class, as `attn.qkv`.
-    pub class: String,
+    pub(crate) class: String,
     /// Its operations.
-    pub flops: u128,
+    pub(crate) flops: u128,
 }
 
 /// A class that torch does not count.
@@ -93,13 +93,13 @@ pub struct UncountedClass {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TorchLeftOut {
     /// The operator.
-    pub name: String,
+    pub(crate) name: String,
     /// Calls.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// Operations by torch.
-    pub flops: u128,
+    pub(crate) flops: u128,
     /// Why it is left out.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 const RULE: &str = "Σ over the matrices of the profiled round, padding counted, nothing masked, compared \

@@ -19,7 +19,7 @@ const MOST_TOKENS: u64 = 1 << 28;
 
 /// Why the work of a phase cannot be counted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WorkError {
+pub(crate) enum WorkError {
     /// There are pictures, and nobody told their sizes.
     #[error("the image sizes are not known")]
     Pictures,
@@ -33,45 +33,45 @@ pub enum WorkError {
 
 /// What the passes of one phase had to do.
 #[derive(Debug, Clone, Default)]
-pub struct RanWork {
+pub(crate) struct RanWork {
     /// Passes.
-    pub steps: u64,
+    pub(crate) steps: u64,
     /// How long they took.
-    pub dur_ns: u64,
+    pub(crate) dur_ns: u64,
     /// New tokens, padding not counted.
-    pub tokens: u128,
+    pub(crate) tokens: u128,
     /// New tokens, padding counted.
-    pub padded_tokens: u128,
+    pub(crate) padded_tokens: u128,
     /// What had to be done, by class.
-    pub classes: BTreeMap<&'static str, ClassWork>,
+    pub(crate) classes: BTreeMap<&'static str, ClassWork>,
     /// Operations as the framework multiplies, by class: padding, and nothing masked.
-    pub framework: BTreeMap<&'static str, FrameworkFlops>,
+    pub(crate) framework: BTreeMap<&'static str, FrameworkFlops>,
     /// Formats that matmuls are made in.
-    pub formats: Vec<Dtype>,
+    pub(crate) formats: Vec<Dtype>,
 }
 
 /// The work of a class.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ClassWork {
+pub(crate) struct ClassWork {
     /// Operations and bytes.
-    pub work: Work,
+    pub(crate) work: Work,
     /// Least times; zero without a roof.
-    pub seconds: Seconds,
+    pub(crate) seconds: Seconds,
 }
 
 /// Operations as the framework multiplies.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct FrameworkFlops {
+pub(crate) struct FrameworkFlops {
     /// With logits of all rows.
-    pub all_rows: u128,
+    pub(crate) all_rows: u128,
     /// With logits of the last row of each sequence.
-    pub last_rows: u128,
+    pub(crate) last_rows: u128,
 }
 
 impl RanWork {
     /// All classes together.
     #[must_use]
-    pub fn total(&self) -> ClassWork {
+    pub(crate) fn total(&self) -> ClassWork {
         self.classes.values().fold(ClassWork::default(), |mut sum, class| {
             sum.work += class.work;
             sum.seconds += class.seconds;

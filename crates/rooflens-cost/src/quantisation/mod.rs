@@ -13,9 +13,9 @@ use patterns::{Pattern, Patterns, WANTED};
 #[derive(Debug, Clone, Default)]
 pub struct Quantisation {
     /// In words, as `fp8, 128×128 blocks`.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Format of cached keys and values, where the checkpoint asks for one.
-    pub kv: Option<Dtype>,
+    pub(crate) kv: Option<Dtype>,
     groups: Vec<Rule>,
     kept: Vec<Pattern>,
 }
@@ -42,9 +42,9 @@ fn weight_only(bits: u64, group: Option<u64>, zero_points: bool) -> Option<Stora
 }
 
 /// Microscaling FP4 (OCP MX 1.0): an 8-bit scale for 32 elements; weights only, widened to bfloat16.
-pub const MXFP4: Storage = Storage::grouped(Dtype::Fp4, 32, 8, Dtype::Bf16);
+pub(crate) const MXFP4: Storage = Storage::grouped(Dtype::Fp4, 32, 8, Dtype::Bf16);
 /// NVIDIA's FP4: an 8-bit scale for 16 elements; weights and activations.
-pub const NVFP4: Storage = Storage::grouped(Dtype::Fp4, 16, 8, Dtype::Fp4);
+pub(crate) const NVFP4: Storage = Storage::grouped(Dtype::Fp4, 16, 8, Dtype::Fp4);
 
 impl Quantisation {
     /// Reads what `config` and, where there is one, `side` (`hf_quant_config.json`) say.
@@ -88,7 +88,7 @@ impl Quantisation {
 
     /// Every linear layer but the head and the routers, stored so.
     #[must_use]
-    pub fn uniform(name: &str, storage: Storage) -> Self {
+    pub(crate) fn uniform(name: &str, storage: Storage) -> Self {
         Self {
             name: Some(name.to_owned()),
             groups: vec![Rule { targets: vec![Pattern::Every], storage }],
@@ -129,7 +129,7 @@ pub(crate) struct Rules<'a> {
 
 impl Rules<'_> {
     /// How the weights at `path` are stored, where they are quantised.
-    pub fn storage(&self, path: &str) -> Option<Storage> {
+    pub(crate) fn storage(&self, path: &str) -> Option<Storage> {
         let rule = self.targets.first(path)?;
         match self.kept.first(path) {
             Some(_) => None,

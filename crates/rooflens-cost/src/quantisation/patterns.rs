@@ -89,7 +89,7 @@ impl<'a> Patterns<'a> {
     }
 
     /// How long it takes to try a path, in what it takes for a character of an expression.
-    pub fn effort(&self) -> usize {
+    pub(crate) fn effort(&self) -> usize {
         let of = |pattern: &Pattern| match pattern {
             Pattern::Expression(regex) => regex.as_str().len(),
             // Plain text is found many times as quickly.
@@ -100,7 +100,7 @@ impl<'a> Patterns<'a> {
     }
 
     /// The lowest number of a pattern that matches.
-    pub fn first(&self, path: &str) -> Option<usize> {
+    pub(crate) fn first(&self, path: &str) -> Option<usize> {
         let mut first = self.every;
         let is_lower = |first: Option<usize>, number: usize| first.is_none_or(|known| number < known);
         let begins = || std::iter::once(0).chain(path.match_indices('.').map(|(at, _)| at + 1));

@@ -83,7 +83,7 @@ impl Blueprint {
 
     /// Keys that were set.
     #[must_use]
-    pub fn set_keys(&self) -> &[String] {
+    pub(crate) fn set_keys(&self) -> &[String] {
         &self.set
     }
 

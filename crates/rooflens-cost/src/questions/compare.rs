@@ -47,7 +47,7 @@ pub struct Change {
 impl Change {
     /// From `base` to `value`.
     #[must_use]
-    pub fn new(base: f64, value: f64) -> Self {
+    pub(crate) fn new(base: f64, value: f64) -> Self {
         let difference = value - base;
         Self { base, value, difference, change: (base != 0.0).then(|| difference / base) }
     }

@@ -65,9 +65,9 @@ pub struct Met {
     pub now_s: Option<f64>,
     /// The same if all tokens choose the same experts; equal without experts.
     #[serde(default)]
-    pub least_s: Option<f64>,
+    pub(crate) least_s: Option<f64>,
     /// The estimated time, where there is a device.
-    pub estimate_s: Option<f64>,
+    pub(crate) estimate_s: Option<f64>,
     /// Whether the bound, however experts are chosen, is longer than the target, or the model does not fit.
     pub ruled_out: Option<bool>,
     /// Whether the estimate meets the target, memory included.

@@ -22,23 +22,23 @@ pub enum KvCache {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Attention {
     /// Class of the operator.
-    pub class: &'static str,
+    pub(crate) class: &'static str,
     /// Query heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Key and value heads.
-    pub kv_heads: u64,
+    pub(crate) kv_heads: u64,
     /// Width of a query and key.
-    pub qk_width: u64,
+    pub(crate) qk_width: u64,
     /// Width of a value.
-    pub v_width: u64,
+    pub(crate) v_width: u64,
     /// Which keys a query sees.
     pub mask: Mask,
     /// Whose keys and values are read.
-    pub cache: KvCache,
+    pub(crate) cache: KvCache,
     /// Parameters of its own: a sink for each head.
-    pub sinks: u64,
+    pub(crate) sinks: u64,
     /// How queries, keys and values are multiplied.
-    pub storage: Storage,
+    pub(crate) storage: Storage,
 }
 
 /// Operations of the vector units for a pair: scale, subtract the maximum, exponentiate, add, divide.

@@ -10,17 +10,17 @@ use crate::step::{Mask, Step};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Summaries {
     /// Tokens of an entry.
-    pub rate: u64,
+    pub(crate) rate: u64,
     /// Entries that an indexer leaves to each query; none: all of them.
-    pub top_k: Option<u64>,
+    pub(crate) top_k: Option<u64>,
     /// Windows of tokens that go into an entry: 2 where neighbours overlap.
-    pub overlap: u64,
+    pub(crate) overlap: u64,
 }
 
 impl Summaries {
     /// Entries of one sequence after `tokens` tokens.
     #[must_use]
-    pub fn entries(&self, tokens: u64) -> u64 {
+    pub(crate) fn entries(&self, tokens: u64) -> u64 {
         tokens / self.rate.max(1)
     }
 
@@ -49,15 +49,15 @@ impl Summaries {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CompressedAttention {
     /// Query heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Width of a query, key and value.
-    pub width: u64,
+    pub(crate) width: u64,
     /// Tokens that are seen themselves.
-    pub window: u64,
+    pub(crate) window: u64,
     /// What is seen of those before.
-    pub summaries: Option<Summaries>,
+    pub(crate) summaries: Option<Summaries>,
     /// Parameters of its own: a sink for each head.
-    pub sinks: u64,
+    pub(crate) sinks: u64,
 }
 
 impl CompressedAttention {

@@ -10,19 +10,19 @@ use crate::precision::Storage;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Conv {
     /// Class of the operator.
-    pub class: &'static str,
+    pub(crate) class: &'static str,
     /// Channels, one filter each.
-    pub channels: Vec<Dim>,
+    pub(crate) channels: Vec<Dim>,
     /// Taps of a filter.
-    pub kernel: u64,
+    pub(crate) kernel: u64,
     /// Whether each channel has a bias.
-    pub bias: bool,
+    pub(crate) bias: bool,
     /// Rows that the framework's counter sees in a step of one token with a cache.
-    pub counted_in_step: u64,
+    pub(crate) counted_in_step: u64,
     /// Operations of the vector units for each channel and token: activation, gates.
-    pub vector_flops: u64,
+    pub(crate) vector_flops: u64,
     /// How it is stored.
-    pub storage: Storage,
+    pub(crate) storage: Storage,
 }
 
 impl Conv {

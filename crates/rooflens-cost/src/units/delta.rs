@@ -12,13 +12,13 @@ use crate::precision::{Dtype, Storage};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeltaRule {
     /// Value heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Width of a key.
-    pub k_width: u64,
+    pub(crate) k_width: u64,
     /// Width of a value.
-    pub v_width: u64,
+    pub(crate) v_width: u64,
     /// Tokens of a chunk.
-    pub chunk: u64,
+    pub(crate) chunk: u64,
 }
 
 impl DeltaRule {
@@ -77,11 +77,11 @@ impl Part for DeltaRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Lightning {
     /// Heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Width of a head.
-    pub width: u64,
+    pub(crate) width: u64,
     /// Tokens of a block.
-    pub block: u64,
+    pub(crate) block: u64,
 }
 
 impl Part for Lightning {

@@ -11,7 +11,7 @@ pub struct Slice {
 
 impl Slice {
     /// One device has all.
-    pub const WHOLE: Slice = Slice { of: 1, rank: 0 };
+    pub(crate) const WHOLE: Slice = Slice { of: 1, rank: 0 };
 
     /// This device's part of `n` indivisible things; the first devices have one more where it does not
     /// come out even, so that rank 0 is never the least busy.
@@ -44,40 +44,40 @@ enum Share {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Dim {
     /// Heads, experts, columns: what is dealt out to devices.
-    pub units: u64,
+    pub(crate) units: u64,
     /// Elements of a unit.
-    pub width: u64,
+    pub(crate) width: u64,
     share: Share,
 }
 
 impl Dim {
     /// A dimension that every device has.
     #[must_use]
-    pub const fn whole(elements: u64) -> Self {
+    pub(crate) const fn whole(elements: u64) -> Self {
         Self { units: 1, width: elements, share: Share::Whole }
     }
 
     /// A dimension that is dealt out by unit.
     #[must_use]
-    pub const fn split(units: u64, width: u64) -> Self {
+    pub(crate) const fn split(units: u64, width: u64) -> Self {
         Self { units, width, share: Share::Split }
     }
 
     /// A dimension that is dealt out by unit, each device having at least one: key and value heads.
     #[must_use]
-    pub const fn split_or_copy(units: u64, width: u64) -> Self {
+    pub(crate) const fn split_or_copy(units: u64, width: u64) -> Self {
         Self { units, width, share: Share::SplitOrCopy }
     }
 
     /// Elements in all.
     #[must_use]
-    pub fn elements(&self) -> u128 {
+    pub(crate) fn elements(&self) -> u128 {
         u128::from(self.units) * u128::from(self.width)
     }
 
     /// Units on one device.
     #[must_use]
-    pub fn local_units(&self, tp: Slice) -> u64 {
+    pub(crate) fn local_units(&self, tp: Slice) -> u64 {
         match self.share {
             Share::Whole => self.units,
             Share::Split => tp.part(self.units),
@@ -88,13 +88,13 @@ impl Dim {
 
     /// Elements on one device.
     #[must_use]
-    pub fn local(&self, tp: Slice) -> u128 {
+    pub(crate) fn local(&self, tp: Slice) -> u128 {
         u128::from(self.local_units(tp)) * u128::from(self.width)
     }
 
     /// Whether what this device has of it, another device before it has as well.
     #[must_use]
-    pub fn is_copy(&self, tp: Slice) -> bool {
+    pub(crate) fn is_copy(&self, tp: Slice) -> bool {
         match self.share {
             Share::Whole => tp.rank > 0,
             Share::Split => false,
@@ -108,7 +108,7 @@ impl Dim {
 
     /// Whether devices hold different parts of it.
     #[must_use]
-    pub fn is_dealt(&self) -> bool {
+    pub(crate) fn is_dealt(&self) -> bool {
         self.share != Share::Whole
     }
 }

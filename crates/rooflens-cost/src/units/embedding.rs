@@ -10,17 +10,17 @@ use crate::precision::Storage;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Embedding {
     /// Name of the operator.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Rows, dealt out over devices.
-    pub rows: Dim,
+    pub(crate) rows: Dim,
     /// Elements of a row.
-    pub width: u64,
+    pub(crate) width: u64,
     /// Whether a head reads the same table: then it is no mere input embedding.
-    pub tied: bool,
+    pub(crate) tied: bool,
     /// Whether the table is another's, as an encoder's that is also the decoder's: read, not stored.
-    pub shared: bool,
+    pub(crate) shared: bool,
     /// How it is stored.
-    pub storage: Storage,
+    pub(crate) storage: Storage,
 }
 
 impl Part for Embedding {

@@ -10,23 +10,23 @@ use crate::precision::Storage;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Experts {
     /// Class of the operator.
-    pub class: &'static str,
+    pub(crate) class: &'static str,
     /// Path below the layer of a matrix of the first expert.
-    pub module: &'static str,
+    pub(crate) module: &'static str,
     /// Experts.
     pub count: u64,
     /// Experts that each token visits.
-    pub top_k: u64,
+    pub(crate) top_k: u64,
     /// Width of a token.
-    pub input: u64,
+    pub(crate) input: u64,
     /// Width inside an expert.
-    pub inner: u64,
+    pub(crate) inner: u64,
     /// Whether a gate multiplies: three matrices instead of two.
-    pub gated: bool,
+    pub(crate) gated: bool,
     /// Whether every matrix has a bias.
-    pub bias: bool,
+    pub(crate) bias: bool,
     /// Experts that the framework runs for each token, where it runs more than are chosen.
-    pub counted_per_token: u64,
+    pub(crate) counted_per_token: u64,
     /// How it is stored.
     pub storage: Storage,
 }

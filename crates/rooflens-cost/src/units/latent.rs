@@ -15,23 +15,23 @@ use crate::step::{Mask, Phase};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LatentAttention {
     /// Path of the up-projection below the layer.
-    pub module: &'static str,
+    pub(crate) module: &'static str,
     /// Query heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Rank of the compressed keys and values.
-    pub rank: u64,
+    pub(crate) rank: u64,
     /// Width of the part of a key that has no position.
-    pub nope_width: u64,
+    pub(crate) nope_width: u64,
     /// Width of the part that has, shared by all heads.
-    pub rope_width: u64,
+    pub(crate) rope_width: u64,
     /// Width of a value.
-    pub v_width: u64,
+    pub(crate) v_width: u64,
     /// Which keys a query sees.
-    pub mask: Mask,
+    pub(crate) mask: Mask,
     /// How the up-projection is stored.
-    pub storage: Storage,
+    pub(crate) storage: Storage,
     /// How queries, keys and values are multiplied.
-    pub core: Storage,
+    pub(crate) core: Storage,
 }
 
 /// Elements of the latent that share a scale in the 8-bit layout.
@@ -159,15 +159,15 @@ impl Part for LatentAttention {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IndexScores {
     /// Class of the operator.
-    pub class: &'static str,
+    pub(crate) class: &'static str,
     /// Query heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Width of a query and key.
-    pub width: u64,
+    pub(crate) width: u64,
     /// Tokens that share a key: 1 for a key of every token.
     pub every: u64,
     /// Whether a weighted sum over the heads follows as a product.
-    pub summed: bool,
+    pub(crate) summed: bool,
 }
 
 impl IndexScores {

@@ -25,39 +25,44 @@ pub struct Linear {
     /// Name of the operator.
     pub name: &'static str,
     /// Class of the operator.
-    pub class: &'static str,
+    pub(crate) class: &'static str,
     /// Path below the layer in the checkpoint; none for what is never quantised.
-    pub module: Option<&'static str>,
+    pub(crate) module: Option<&'static str>,
     /// Its input.
-    pub input: Dim,
+    pub(crate) input: Dim,
     /// Its outputs, one after the other.
-    pub outputs: Vec<Dim>,
+    pub(crate) outputs: Vec<Dim>,
     /// Whether each output has a bias.
-    pub bias: bool,
+    pub(crate) bias: bool,
     /// Which output has none though the others do, as the keys of Whisper.
-    pub unbiased: Option<usize>,
+    pub(crate) unbiased: Option<usize>,
     /// Inputs of a row that the row before has as well: windows of a convolution that overlap, read once.
-    pub overlap: u64,
+    pub(crate) overlap: u64,
     /// Whether the weights are another operator's, as a head that shares the embedding: read, not stored.
-    pub shared: bool,
+    pub(crate) shared: bool,
     /// Whether every unit of the output has an input of its own, of the width of `input`: blocks on the
     /// diagonal.
-    pub diagonal: bool,
+    pub(crate) diagonal: bool,
     /// Which rows go through.
-    pub rows: LinearRows,
+    pub(crate) rows: LinearRows,
     /// Operations of the vector units that are done on the way, for each row in the whole model:
     /// activations, rotations.
-    pub vector_flops: u64,
+    pub(crate) vector_flops: u64,
     /// How it is stored.
     pub storage: Storage,
     /// How its operations are counted.
-    pub formula: &'static str,
+    pub(crate) formula: &'static str,
 }
 
 impl Linear {
     /// A matrix without bias, for every token.
     #[must_use]
-    pub fn new(name: &'static str, class: &'static str, input: Dim, outputs: impl Into<Vec<Dim>>) -> Self {
+    pub(crate) fn new(
+        name: &'static str,
+        class: &'static str,
+        input: Dim,
+        outputs: impl Into<Vec<Dim>>,
+    ) -> Self {
         Self {
             name,
             class,
@@ -78,56 +83,56 @@ impl Linear {
 
     /// Stands at `module` below the layer and may be quantised.
     #[must_use]
-    pub fn at(mut self, module: &'static str) -> Self {
+    pub(crate) fn at(mut self, module: &'static str) -> Self {
         self.module = Some(module);
         self
     }
 
     /// With a bias if `bias`.
     #[must_use]
-    pub fn bias(mut self, bias: bool) -> Self {
+    pub(crate) fn bias(mut self, bias: bool) -> Self {
         self.bias = bias;
         self
     }
 
     /// Without a bias of one output, by its number.
     #[must_use]
-    pub fn unbiased(mut self, output: Option<usize>) -> Self {
+    pub(crate) fn unbiased(mut self, output: Option<usize>) -> Self {
         self.unbiased = output;
         self
     }
 
     /// As a convolution whose rows have `overlap` inputs in common with the row before.
     #[must_use]
-    pub fn overlapping(mut self, overlap: u64) -> Self {
+    pub(crate) fn overlapping(mut self, overlap: u64) -> Self {
         self.overlap = overlap;
         self
     }
 
     /// With the formula that its readers know it by.
     #[must_use]
-    pub fn formula(mut self, formula: &'static str) -> Self {
+    pub(crate) fn formula(mut self, formula: &'static str) -> Self {
         self.formula = formula;
         self
     }
 
     /// With `flops` operations of the vector units for each row.
     #[must_use]
-    pub fn vector(mut self, flops: u64) -> Self {
+    pub(crate) fn vector(mut self, flops: u64) -> Self {
         self.vector_flops = flops;
         self
     }
 
     /// For other rows than every token.
     #[must_use]
-    pub fn rows(mut self, rows: LinearRows) -> Self {
+    pub(crate) fn rows(mut self, rows: LinearRows) -> Self {
         self.rows = rows;
         self
     }
 
     /// With an input of its own for every unit of the output.
     #[must_use]
-    pub fn diagonal(mut self) -> Self {
+    pub(crate) fn diagonal(mut self) -> Self {
         self.diagonal = true;
         self
     }

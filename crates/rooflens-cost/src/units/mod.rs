@@ -121,7 +121,7 @@ macro_rules! each_unit {
 }
 
 /// What every part of a layer can tell.
-pub(crate) trait Part {
+pub trait Part {
     /// Its parameters in the whole model.
     fn parameters(&self) -> Parameters {
         Parameters::default()

@@ -18,54 +18,54 @@ pub enum NormKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Norm {
     /// Name of the operator.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Class of the operator.
-    pub class: &'static str,
+    pub(crate) class: &'static str,
     /// What it does.
-    pub kind: NormKind,
+    pub(crate) kind: NormKind,
     /// Elements of a token that are normalised.
-    pub width: u64,
+    pub(crate) width: u64,
     /// Of them those of keys, which engines that fuse nothing normalise in a kernel of their own; 0 where there are none.
-    pub keys: u64,
+    pub(crate) keys: u64,
     /// Parameters: the width, twice it with a bias, the width of a head, or none.
-    pub parameters: u64,
+    pub(crate) parameters: u64,
     /// Whether it adds the residual on the way: two more passes over the token.
-    pub adds: bool,
+    pub(crate) adds: bool,
     /// Whether it is done within its neighbour, so that no bytes move for it.
-    pub fused: bool,
+    pub(crate) fused: bool,
 }
 
 impl Norm {
     /// The norm before a block: the residual is added in the same kernel.
     #[must_use]
-    pub fn residual(name: &'static str, width: u64) -> Self {
+    pub(crate) fn residual(name: &'static str, width: u64) -> Self {
         let (class, kind) = ("norm", NormKind::Rms);
         Self { name, class, kind, width, keys: 0, parameters: width, adds: true, fused: false }
     }
 
     /// A norm that runs within its neighbour, as those of queries and keys.
     #[must_use]
-    pub fn fused(name: &'static str, class: &'static str, width: u64, parameters: u64) -> Self {
+    pub(crate) fn fused(name: &'static str, class: &'static str, width: u64, parameters: u64) -> Self {
         Self { name, class, kind: NormKind::Rms, width, keys: 0, parameters, adds: false, fused: true }
     }
 
     /// Of queries and keys: so many of the elements are those of keys.
     #[must_use]
-    pub fn with_keys(mut self, keys: u64) -> Self {
+    pub(crate) fn with_keys(mut self, keys: u64) -> Self {
         self.keys = keys;
         self
     }
 
     /// The share of the work of each kernel that it may be run as.
     #[must_use]
-    pub fn parts(&self) -> Vec<f64> {
+    pub(crate) fn parts(&self) -> Vec<f64> {
         let keys = self.keys as f64 / self.width.max(1) as f64;
         if keys > 0.0 { vec![1.0 - keys, keys] } else { vec![1.0] }
     }
 
     /// With mean and bias.
     #[must_use]
-    pub fn layer(mut self) -> Self {
+    pub(crate) fn layer(mut self) -> Self {
         self.kind = NormKind::Layer;
         self.parameters *= 2;
         self
@@ -115,9 +115,9 @@ impl Part for Norm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Weights {
     /// What they are.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// How many.
-    pub parameters: u64,
+    pub(crate) parameters: u64,
 }
 
 impl Part for Weights {

@@ -10,17 +10,17 @@ use crate::precision::Storage;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Product {
     /// Name of the operator.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Class of the operator.
-    pub class: &'static str,
+    pub(crate) class: &'static str,
     /// Operations for each token as the framework's counter sees them.
-    pub counted: u64,
+    pub(crate) counted: u64,
     /// Operations for each token that the result needs: 0 where engines read a table instead.
-    pub useful: u64,
+    pub(crate) useful: u64,
     /// Elements read and written for each token.
-    pub moved: u64,
+    pub(crate) moved: u64,
     /// How its operations are counted.
-    pub formula: &'static str,
+    pub(crate) formula: &'static str,
 }
 
 impl Part for Product {

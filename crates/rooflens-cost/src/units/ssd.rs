@@ -12,13 +12,13 @@ use crate::precision::{Dtype, Storage};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ssd {
     /// Heads.
-    pub heads: u64,
+    pub(crate) heads: u64,
     /// Width of a head.
-    pub width: u64,
+    pub(crate) width: u64,
     /// Size of the state of a channel.
-    pub state: u64,
+    pub(crate) state: u64,
     /// Tokens of a chunk.
-    pub chunk: u64,
+    pub(crate) chunk: u64,
 }
 
 impl Ssd {

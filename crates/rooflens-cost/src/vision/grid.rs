@@ -18,11 +18,11 @@ pub(super) enum Fit {
 /// number of pixels, which stand in the processor's config.
 #[derive(Debug)]
 pub(super) struct Grid {
-    pub patch: u64,
-    pub merge: u64,
-    pub fit: Fit,
+    pub(crate) patch: u64,
+    pub(crate) merge: u64,
+    pub(crate) fit: Fit,
     /// Patches of a side of the images that positions were learnt for; none where there are none.
-    pub side: Option<u64>,
+    pub(crate) side: Option<u64>,
 }
 
 impl Cut for Grid {

@@ -26,7 +26,7 @@ pub mod qwen3_vl;
 mod siglip;
 pub mod step3p7;
 
-pub use span::StageSpan;
+pub(crate) use span::StageSpan;
 
 use std::fmt;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ use crate::units::Unit;
 #[derive(Debug, Clone)]
 pub struct Tower {
     /// What it is, as `SAM ViT-B + CLIP ViT-L`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Its stages, in the order of execution.
     pub stages: Vec<TowerStage>,
     /// How images become views.
@@ -52,16 +52,16 @@ pub struct Tower {
 #[derive(Debug, Clone)]
 pub struct TowerStage {
     /// Name, as `clip`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// How many layers.
-    pub count: u64,
+    pub(crate) count: u64,
     /// What a layer is made of.
     pub units: Vec<Unit>,
     /// Over which rows of a view it runs.
-    pub span: StageSpan,
+    pub(crate) span: StageSpan,
     /// Whether it counts with the language model: published counts of vision parameters are of the encoder,
     /// and leave projectors (and towers for sound) to the rest.
-    pub connects: bool,
+    pub(crate) connects: bool,
 }
 
 impl TowerStage {
@@ -112,7 +112,7 @@ impl Images {
     }
 
     /// Width and height, where they are given.
-    pub fn size(&self) -> Result<Option<(u64, u64)>, String> {
+    pub(crate) fn size(&self) -> Result<Option<(u64, u64)>, String> {
         match (self.width, self.height) {
             (None, None) => Ok(None),
             (Some(width), Some(height)) => Ok(Some((width, height))),
@@ -204,7 +204,7 @@ impl Tower {
 
     /// Whether views that somebody else cut can be looked at.
     #[must_use]
-    pub fn believes(views: &[View]) -> bool {
+    pub(crate) fn believes(views: &[View]) -> bool {
         let pictures = views.iter().fold(0_u64, |sum, view| sum.saturating_add(view.images));
         let sizes = views.iter().map(|view| view.rows.saturating_mul(view.columns));
         pictures <= MOST_VIEWS && sizes.max().unwrap_or_default() <= MOST_PATCHES

@@ -111,25 +111,25 @@ pub(super) fn two_layers(class: &'static str, input: u64, inner: u64, output: u6
 /// A transformer block of a tower: every patch sees every other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block {
-    pub hidden: u64,
-    pub heads: u64,
-    pub kv_heads: u64,
-    pub head_dim: u64,
-    pub inner: u64,
-    pub norm: NormKind,
+    pub(crate) hidden: u64,
+    pub(crate) heads: u64,
+    pub(crate) kv_heads: u64,
+    pub(crate) head_dim: u64,
+    pub(crate) inner: u64,
+    pub(crate) norm: NormKind,
     /// Whether attention's matrices have biases.
-    pub attention_bias: bool,
+    pub(crate) attention_bias: bool,
     /// Whether the feed-forward network's matrices have biases.
-    pub mlp_bias: bool,
+    pub(crate) mlp_bias: bool,
     /// Whether the feed-forward network has a gate.
-    pub gated: bool,
+    pub(crate) gated: bool,
     /// Whether queries and keys are rotated.
-    pub rotated: bool,
+    pub(crate) rotated: bool,
 }
 
 impl Block {
     /// As in CLIP and SigLIP: layer norms, biases, no gate, no rotation.
-    pub fn plain(hidden: u64, heads: u64, head_dim: u64, inner: u64) -> Self {
+    pub(crate) fn plain(hidden: u64, heads: u64, head_dim: u64, inner: u64) -> Self {
         Self {
             hidden,
             heads,
@@ -150,7 +150,7 @@ impl Block {
     }
 
     /// The norm, queries, keys and values.
-    pub fn qkv(&self) -> Vec<Unit> {
+    pub(crate) fn qkv(&self) -> Vec<Unit> {
         let outputs =
             [self.heads, self.kv_heads, self.kv_heads].map(|heads| Dim::split(heads, self.head_dim));
         let rotated = if self.rotated { 3 * (self.heads + self.kv_heads) * self.head_dim } else { 0 };
@@ -159,7 +159,7 @@ impl Block {
     }
 
     /// Attention itself: scores, softmax and values.
-    pub fn core(&self) -> Unit {
+    pub(crate) fn core(&self) -> Unit {
         Unit::Attention(Attention {
             class: "vision.core",
             heads: self.heads,
@@ -174,14 +174,14 @@ impl Block {
     }
 
     /// What mixes the heads.
-    pub fn output(&self) -> [Unit; 2] {
+    pub(crate) fn output(&self) -> [Unit; 2] {
         let input = Dim::split(self.heads, self.head_dim);
         let proj = Linear::new("proj", "vision.o", input, [Dim::whole(self.hidden)]);
         [Unit::Linear(proj.bias(self.attention_bias)), sum(self.hidden)]
     }
 
     /// The norm and the feed-forward network.
-    pub fn mlp(&self) -> Vec<Unit> {
+    pub(crate) fn mlp(&self) -> Vec<Unit> {
         let mut units = vec![self.norm("norm2")];
         if self.gated {
             let outputs = [Dim::split(self.inner, 1), Dim::split(self.inner, 1)];
@@ -197,7 +197,7 @@ impl Block {
     }
 
     /// All of it.
-    pub fn units(&self) -> Vec<Unit> {
+    pub(crate) fn units(&self) -> Vec<Unit> {
         let mut units = self.qkv();
         units.push(self.core());
         units.extend(self.output());
@@ -206,7 +206,7 @@ impl Block {
     }
 
     /// `count` of it, each image a sequence of its patches and `class` tokens.
-    pub fn stage(&self, name: &'static str, count: u64, class: u64) -> TowerStage {
+    pub(crate) fn stage(&self, name: &'static str, count: u64, class: u64) -> TowerStage {
         TowerStage::new(name, count, StageSpan::Patches { class }, self.units())
     }
 }

@@ -11,10 +11,10 @@ use crate::units::{Attention, Unit};
 
 /// The encoder.
 pub(super) struct Encoder {
-    pub stages: Vec<TowerStage>,
-    pub hidden: u64,
+    pub(crate) stages: Vec<TowerStage>,
+    pub(crate) hidden: u64,
     /// Pixels of a side of a patch.
-    pub patch: u64,
+    pub(crate) patch: u64,
 }
 
 /// Reads an encoder whose positions are as many as `positions` tells from the pixels of a patch.

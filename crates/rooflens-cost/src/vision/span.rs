@@ -5,7 +5,7 @@ use crate::step::Step;
 
 /// Over which rows of a view a stage runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StageSpan {
+pub(crate) enum StageSpan {
     /// Over none: it is stored, and images do not need it.
     Never,
     /// All patches of an image and `class` tokens of its own.
@@ -60,7 +60,7 @@ pub enum StageSpan {
 impl StageSpan {
     /// The steps for a view: several where sequences differ in length.
     #[must_use]
-    pub fn steps(&self, view: &View) -> Vec<Step> {
+    pub(crate) fn steps(&self, view: &View) -> Vec<Step> {
         let View { images, rows, columns } = *view;
         let blocks = |by: u64| rows.div_ceil(by.max(1)) * columns.div_ceil(by.max(1));
         let of_all = |step| Step { media: rows * columns, ..step };

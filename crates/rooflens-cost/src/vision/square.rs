@@ -5,10 +5,10 @@ use super::{Cut, Images, Seen, View};
 /// A square of `side` patches that becomes `tokens` tokens, and crops.
 #[derive(Debug)]
 pub(super) struct Square {
-    pub side: u64,
-    pub tokens: u64,
+    pub(crate) side: u64,
+    pub(crate) tokens: u64,
     /// Patches of a side of a crop, and its tokens; none where crops are not made.
-    pub crop: Option<(u64, u64)>,
+    pub(crate) crop: Option<(u64, u64)>,
 }
 
 impl Cut for Square {

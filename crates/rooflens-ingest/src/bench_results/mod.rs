@@ -24,7 +24,7 @@ use serde_json::Value as Json;
 use crate::artefact::{Artefact, InputSource, no_progress};
 use crate::error::IngestError;
 
-pub use caveats::Caveat;
+pub(crate) use caveats::Caveat;
 
 /// No result file is larger.
 const LARGEST: u64 = 4 << 30;
@@ -97,7 +97,7 @@ pub struct BenchResult {
     /// request, and ITL of them is a mean.
     pub has_token_times: bool,
     /// Requests that the file says were completed or failed; more than there are rows where it was trimmed.
-    pub stated_requests: Option<i64>,
+    pub(crate) stated_requests: Option<i64>,
     /// Metrics that the file states, by their key, as `ttft_p50_ns`, in the unit of the key.
     pub stated: BTreeMap<&'static str, f64>,
     /// Wall-clock time of `ts_ns` 0, where the file says; to the second where it has a date alone.
@@ -148,7 +148,7 @@ pub fn read(path: &Path, notes: &Notes) -> Result<Vec<BenchResult>, IngestError>
 }
 
 /// The same of an input that is open.
-pub fn read_artefact(from: Artefact, notes: &Notes) -> Result<Vec<BenchResult>, IngestError> {
+pub(crate) fn read_artefact(from: Artefact, notes: &Notes) -> Result<Vec<BenchResult>, IngestError> {
     let name = from.name().to_owned();
     let head = &from.probe().head;
     if !json::begins_an_object(head) || !MARKS.iter().any(|mark| memchr::memmem::find(head, mark).is_some()) {

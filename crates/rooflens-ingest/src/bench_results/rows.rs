@@ -8,25 +8,25 @@ use super::BenchResult;
 /// A request as a client recorded it. Times are on the clock of the file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientRequest {
-    pub external_id: Option<String>,
-    pub session: Option<String>,
-    pub turn: Option<i64>,
-    pub is_warmup: bool,
-    pub scheduled_ns: Option<i64>,
-    pub sent_ns: i64,
-    pub first_byte_ns: Option<i64>,
+    pub(crate) external_id: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) turn: Option<i64>,
+    pub(crate) is_warmup: bool,
+    pub(crate) scheduled_ns: Option<i64>,
+    pub(crate) sent_ns: i64,
+    pub(crate) first_byte_ns: Option<i64>,
     /// From being sent.
-    pub ttft_ns: Option<i64>,
+    pub(crate) ttft_ns: Option<i64>,
     /// From one chunk to the next.
-    pub gaps_ns: Vec<i64>,
+    pub(crate) gaps_ns: Vec<i64>,
     /// From being sent to the last token.
-    pub latency_ns: Option<i64>,
-    pub end_ns: Option<i64>,
-    pub prompt_tokens: Option<i64>,
-    pub output_tokens: Option<i64>,
-    pub is_cancelled: bool,
-    pub error: Option<String>,
-    pub error_kind: Option<String>,
+    pub(crate) latency_ns: Option<i64>,
+    pub(crate) end_ns: Option<i64>,
+    pub(crate) prompt_tokens: Option<i64>,
+    pub(crate) output_tokens: Option<i64>,
+    pub(crate) is_cancelled: bool,
+    pub(crate) error: Option<String>,
+    pub(crate) error_kind: Option<String>,
 }
 
 impl BenchResult {

@@ -43,7 +43,7 @@ pub fn keep_one_a_set<T>(items: &mut Vec<T>, path: impl Fn(&T) -> Option<&Path>)
 }
 
 /// Whether a file is no trace itself but stands beside one.
-pub fn is_beside_a_set(path: &Path) -> bool {
+pub(crate) fn is_beside_a_set(path: &Path) -> bool {
     rocprofv3::is_beside_a_set(path) || nsys::is_beside(path)
 }
 

@@ -8,56 +8,56 @@ use rooflens_schema::{Interner, NameId, Notes, Opt, RankTables, Severity, Stage}
 use super::narrow;
 
 /// The stream of copies that name no queue: copy engines have none.
-pub const NO_QUEUE: i32 = -1;
+pub(crate) const NO_QUEUE: i32 = -1;
 
 /// Start and end of a record.
-pub type RecordSpan = (Option<i64>, Option<i64>);
+pub(crate) type RecordSpan = (Option<i64>, Option<i64>);
 
 /// A kernel, as the tool describes it.
 #[derive(Default)]
-pub struct Dispatch<'a> {
-    pub span: RecordSpan,
-    pub name: Option<&'a str>,
-    pub agent: Option<i64>,
-    pub queue: Option<i64>,
-    pub correlation: Option<i64>,
+pub(crate) struct Dispatch<'a> {
+    pub(crate) span: RecordSpan,
+    pub(crate) name: Option<&'a str>,
+    pub(crate) agent: Option<i64>,
+    pub(crate) queue: Option<i64>,
+    pub(crate) correlation: Option<i64>,
     /// Work-items of the whole grid, not blocks.
-    pub grid_items: [Option<i64>; 3],
-    pub workgroup: [Option<i64>; 3],
-    pub registers: Option<i64>,
+    pub(crate) grid_items: [Option<i64>; 3],
+    pub(crate) workgroup: [Option<i64>; 3],
+    pub(crate) registers: Option<i64>,
     /// Local data share a workgroup.
-    pub lds_bytes: Option<i64>,
+    pub(crate) lds_bytes: Option<i64>,
 }
 
 /// A copy.
 #[derive(Default)]
-pub struct Copy<'a> {
-    pub span: RecordSpan,
+pub(crate) struct Copy<'a> {
+    pub(crate) span: RecordSpan,
     /// As `MEMORY_COPY_HOST_TO_DEVICE`.
-    pub direction: &'a str,
-    pub from_agent: Option<i64>,
-    pub to_agent: Option<i64>,
-    pub queue: Option<i64>,
-    pub correlation: Option<i64>,
-    pub bytes: Option<i64>,
+    pub(crate) direction: &'a str,
+    pub(crate) from_agent: Option<i64>,
+    pub(crate) to_agent: Option<i64>,
+    pub(crate) queue: Option<i64>,
+    pub(crate) correlation: Option<i64>,
+    pub(crate) bytes: Option<i64>,
 }
 
 /// A call of a library, or a range that a program names.
-pub struct Call<'a> {
-    pub span: RecordSpan,
+pub(crate) struct Call<'a> {
+    pub(crate) span: RecordSpan,
     /// As `HIP_RUNTIME_API` or `MARKER_CORE_API`.
-    pub domain: &'a str,
-    pub name: Option<&'a str>,
-    pub thread: Option<i64>,
-    pub correlation: Option<i64>,
+    pub(crate) domain: &'a str,
+    pub(crate) name: Option<&'a str>,
+    pub(crate) thread: Option<i64>,
+    pub(crate) correlation: Option<i64>,
 }
 
 /// Rows so far.
-pub struct RocmRows<'a> {
-    pub tables: RankTables,
+pub(crate) struct RocmRows<'a> {
+    pub(crate) tables: RankTables,
     /// First start and last end.
-    pub extent: Option<(i64, i64)>,
-    pub records: i64,
+    pub(crate) extent: Option<(i64, i64)>,
+    pub(crate) records: i64,
     marks: i64,
     copies: HashMap<String, NameId>,
     interner: &'a Interner,
@@ -66,7 +66,7 @@ pub struct RocmRows<'a> {
 }
 
 impl<'a> RocmRows<'a> {
-    pub fn new(interner: &'a Interner, notes: &'a Notes, source: &'a str) -> Self {
+    pub(crate) fn new(interner: &'a Interner, notes: &'a Notes, source: &'a str) -> Self {
         RocmRows {
             tables: RankTables::default(),
             extent: None,
@@ -80,7 +80,7 @@ impl<'a> RocmRows<'a> {
     }
 
     /// Adds a kernel.
-    pub fn dispatch(&mut self, record: &Dispatch<'_>) {
+    pub(crate) fn dispatch(&mut self, record: &Dispatch<'_>) {
         let Some((ts_ns, dur_ns)) = self.span(record.span) else { return };
         let device = record.agent.map_or(0, narrow);
         let queue = record.queue.map_or(0, narrow);
@@ -102,7 +102,7 @@ impl<'a> RocmRows<'a> {
     }
 
     /// Adds a copy, named as the profiler of PyTorch names it. It stands on the device's side.
-    pub fn copy(&mut self, record: &Copy<'_>) {
+    pub(crate) fn copy(&mut self, record: &Copy<'_>) {
         let Some((ts_ns, dur_ns)) = self.span(record.span) else { return };
         let device = if record.direction.contains("HOST_TO_") { record.to_agent } else { record.from_agent };
         let name = match self.copies.get(record.direction) {
@@ -122,7 +122,7 @@ impl<'a> RocmRows<'a> {
     }
 
     /// Adds a call, or the range that it names.
-    pub fn call(&mut self, record: &Call<'_>) {
+    pub(crate) fn call(&mut self, record: &Call<'_>) {
         let Some((ts_ns, dur_ns)) = self.span(record.span) else { return };
         let tid = record.thread.unwrap_or(0);
         let name_id = self.interner.intern(record.name.unwrap_or("(unnamed call)"));
@@ -148,7 +148,7 @@ impl<'a> RocmRows<'a> {
     }
 
     /// Notes what was counted on the way.
-    pub fn tell(&self) {
+    pub(crate) fn tell(&self) {
         if self.marks > 0 {
             let message = "ROCTx marks have no duration and were not read".to_owned();
             let (code, source) = ("unread_roctx_marks", self.source);

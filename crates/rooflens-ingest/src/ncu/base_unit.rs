@@ -4,7 +4,7 @@
 //! divided by. Held against what `ncu --import --print-units base` shows by `oracles/check_ncu.py`.
 
 /// The unit, in Nsight Compute's word; nothing where the name does not tell.
-pub fn base_unit(metric: &str) -> Option<&'static str> {
+pub(crate) fn base_unit(metric: &str) -> Option<&'static str> {
     let metric = metric.strip_prefix("pmsampling:").unwrap_or(metric);
     let mut parts = metric.split('.');
     let counter = parts.next()?;

@@ -4,235 +4,235 @@
 
 /// Begins the file.
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct FileHeader {
+pub(crate) struct FileHeader {
     #[prost(uint32, optional, tag = "1")]
-    pub version: Option<u32>,
+    pub(crate) version: Option<u32>,
 }
 
 /// Begins a block: how many messages follow, and what they share.
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct BlockHeader {
+pub(crate) struct BlockHeader {
     #[prost(uint32, optional, tag = "1")]
-    pub sources: Option<u32>,
+    pub(crate) sources: Option<u32>,
     #[prost(uint32, optional, tag = "2")]
-    pub results: Option<u32>,
+    pub(crate) results: Option<u32>,
     #[prost(message, optional, tag = "3")]
-    pub session: Option<Session>,
+    pub(crate) session: Option<Session>,
     #[prost(message, optional, tag = "4")]
-    pub strings: Option<StringTable>,
+    pub(crate) strings: Option<StringTable>,
     #[prost(uint32, optional, tag = "5")]
-    pub payload_bytes: Option<u32>,
+    pub(crate) payload_bytes: Option<u32>,
     #[prost(uint32, optional, tag = "7")]
-    pub range_results: Option<u32>,
+    pub(crate) range_results: Option<u32>,
     #[prost(uint32, optional, tag = "8")]
-    pub command_list_results: Option<u32>,
+    pub(crate) command_list_results: Option<u32>,
     #[prost(uint32, optional, tag = "9")]
-    pub graph_results: Option<u32>,
+    pub(crate) graph_results: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct Session {
+pub(crate) struct Session {
     #[prost(message, repeated, tag = "8")]
-    pub versions: Vec<Version>,
+    pub(crate) versions: Vec<Version>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct Version {
+pub(crate) struct Version {
     #[prost(string, optional, tag = "1")]
-    pub provider: Option<String>,
+    pub(crate) provider: Option<String>,
     #[prost(string, optional, tag = "2")]
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
 }
 
 /// Names of metrics; those of all blocks form one list.
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct StringTable {
+pub(crate) struct StringTable {
     #[prost(string, repeated, tag = "1")]
-    pub strings: Vec<String>,
+    pub(crate) strings: Vec<String>,
 }
 
 /// A profiled launch.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Result {
     #[prost(uint32, optional, tag = "1")]
-    pub thread: Option<u32>,
+    pub(crate) thread: Option<u32>,
     #[prost(string, optional, tag = "5")]
-    pub mangled_name: Option<String>,
+    pub(crate) mangled_name: Option<String>,
     #[prost(string, optional, tag = "6")]
-    pub function_name: Option<String>,
+    pub(crate) function_name: Option<String>,
     #[prost(string, optional, tag = "7")]
-    pub demangled_name: Option<String>,
+    pub(crate) demangled_name: Option<String>,
     #[prost(message, optional, tag = "10")]
-    pub grid: Option<SizeMessage>,
+    pub(crate) grid: Option<SizeMessage>,
     #[prost(message, optional, tag = "11")]
-    pub block: Option<SizeMessage>,
+    pub(crate) block: Option<SizeMessage>,
     #[prost(message, repeated, tag = "13")]
-    pub metrics: Vec<MetricMessage>,
+    pub(crate) metrics: Vec<MetricMessage>,
     #[prost(message, repeated, tag = "19")]
-    pub rules: Vec<RuleResult>,
+    pub(crate) rules: Vec<RuleResult>,
     #[prost(message, optional, tag = "21")]
-    pub nvtx: Option<NvtxState>,
+    pub(crate) nvtx: Option<NvtxState>,
     #[prost(uint32, optional, tag = "22")]
-    pub context: Option<u32>,
+    pub(crate) context: Option<u32>,
     #[prost(uint32, optional, tag = "23")]
-    pub stream: Option<u32>,
+    pub(crate) stream: Option<u32>,
 }
 
 /// A range, a command list or a graph that was profiled as a whole: their first fields are the same.
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct GroupResult {
+pub(crate) struct GroupResult {
     #[prost(uint32, optional, tag = "1")]
-    pub thread: Option<u32>,
+    pub(crate) thread: Option<u32>,
     #[prost(message, repeated, tag = "4")]
-    pub metrics: Vec<MetricMessage>,
+    pub(crate) metrics: Vec<MetricMessage>,
     #[prost(message, optional, tag = "10")]
-    pub nvtx: Option<NvtxState>,
+    pub(crate) nvtx: Option<NvtxState>,
     #[prost(uint32, optional, tag = "11")]
-    pub context: Option<u32>,
+    pub(crate) context: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, prost::Message)]
-pub struct SizeMessage {
+pub(crate) struct SizeMessage {
     #[prost(uint64, optional, tag = "1")]
-    pub x: Option<u64>,
+    pub(crate) x: Option<u64>,
     #[prost(uint64, optional, tag = "2")]
-    pub y: Option<u64>,
+    pub(crate) y: Option<u64>,
     #[prost(uint64, optional, tag = "3")]
-    pub z: Option<u64>,
+    pub(crate) z: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct MetricMessage {
+pub(crate) struct MetricMessage {
     /// Its place in the list of strings.
     #[prost(uint32, optional, tag = "1")]
-    pub name: Option<u32>,
+    pub(crate) name: Option<u32>,
     #[prost(message, optional, tag = "2")]
-    pub value: Option<ValueMessage>,
+    pub(crate) value: Option<ValueMessage>,
     #[prost(message, repeated, tag = "3")]
-    pub instances: Vec<Instance>,
+    pub(crate) instances: Vec<Instance>,
 }
 
 /// A part of a metric: for an opcode, a line of code, a unit.
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct Instance {
+pub(crate) struct Instance {
     #[prost(message, optional, tag = "1")]
-    pub of: Option<ValueMessage>,
+    pub(crate) of: Option<ValueMessage>,
     #[prost(message, optional, tag = "2")]
-    pub value: Option<ValueMessage>,
+    pub(crate) value: Option<ValueMessage>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct ValueMessage {
+pub(crate) struct ValueMessage {
     #[prost(string, optional, tag = "1")]
-    pub text: Option<String>,
+    pub(crate) text: Option<String>,
     #[prost(float, optional, tag = "2")]
-    pub float: Option<f32>,
+    pub(crate) float: Option<f32>,
     #[prost(double, optional, tag = "3")]
-    pub double: Option<f64>,
+    pub(crate) double: Option<f64>,
     #[prost(uint32, optional, tag = "4")]
-    pub small: Option<u32>,
+    pub(crate) small: Option<u32>,
     #[prost(uint64, optional, tag = "5")]
-    pub large: Option<u64>,
+    pub(crate) large: Option<u64>,
 }
 
 /// What a rule of Nsight Compute found.
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct RuleResult {
+pub(crate) struct RuleResult {
     #[prost(string, optional, tag = "1")]
-    pub id: Option<String>,
+    pub(crate) id: Option<String>,
     #[prost(string, optional, tag = "2")]
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     #[prost(message, optional, tag = "3")]
-    pub body: Option<RuleBody>,
+    pub(crate) body: Option<RuleBody>,
     #[prost(string, optional, tag = "4")]
-    pub section: Option<String>,
+    pub(crate) section: Option<String>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct RuleBody {
+pub(crate) struct RuleBody {
     #[prost(message, repeated, tag = "1")]
-    pub items: Vec<RuleItem>,
+    pub(crate) items: Vec<RuleItem>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct RuleItem {
+pub(crate) struct RuleItem {
     #[prost(message, optional, tag = "1")]
-    pub message: Option<RuleMessage>,
+    pub(crate) message: Option<RuleMessage>,
     #[prost(message, optional, tag = "10")]
-    pub speedup: Option<SpeedupMessage>,
+    pub(crate) speedup: Option<SpeedupMessage>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct RuleMessage {
+pub(crate) struct RuleMessage {
     #[prost(string, optional, tag = "1")]
-    pub text: Option<String>,
+    pub(crate) text: Option<String>,
     #[prost(int32, optional, tag = "2")]
-    pub kind: Option<i32>,
+    pub(crate) kind: Option<i32>,
     #[prost(string, optional, tag = "4")]
-    pub title: Option<String>,
+    pub(crate) title: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, prost::Message)]
-pub struct SpeedupMessage {
+pub(crate) struct SpeedupMessage {
     #[prost(int32, optional, tag = "1")]
-    pub kind: Option<i32>,
+    pub(crate) kind: Option<i32>,
     #[prost(double, optional, tag = "2")]
-    pub percent: Option<f64>,
+    pub(crate) percent: Option<f64>,
 }
 
 /// The NVTX ranges that were open at a launch.
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct NvtxState {
+pub(crate) struct NvtxState {
     #[prost(message, repeated, tag = "1")]
-    pub domains: Vec<NvtxDomain>,
+    pub(crate) domains: Vec<NvtxDomain>,
     #[prost(message, repeated, tag = "2")]
-    pub threads: Vec<NvtxThread>,
+    pub(crate) threads: Vec<NvtxThread>,
     #[prost(message, repeated, tag = "3")]
-    pub start_end: Vec<NvtxRanges>,
+    pub(crate) start_end: Vec<NvtxRanges>,
     #[prost(uint64, optional, tag = "4")]
-    pub default_domain: Option<u64>,
+    pub(crate) default_domain: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct NvtxDomain {
+pub(crate) struct NvtxDomain {
     #[prost(uint64, optional, tag = "1")]
-    pub id: Option<u64>,
+    pub(crate) id: Option<u64>,
     #[prost(string, optional, tag = "2")]
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct NvtxThread {
+pub(crate) struct NvtxThread {
     #[prost(uint32, optional, tag = "1")]
-    pub thread: Option<u32>,
+    pub(crate) thread: Option<u32>,
     #[prost(message, repeated, tag = "2")]
-    pub domains: Vec<NvtxStack>,
+    pub(crate) domains: Vec<NvtxStack>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct NvtxStack {
+pub(crate) struct NvtxStack {
     #[prost(uint64, optional, tag = "1")]
-    pub domain: Option<u64>,
+    pub(crate) domain: Option<u64>,
     #[prost(message, repeated, tag = "3")]
-    pub ranges: Vec<NvtxPushed>,
+    pub(crate) ranges: Vec<NvtxPushed>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct NvtxPushed {
+pub(crate) struct NvtxPushed {
     #[prost(string, optional, tag = "1")]
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct NvtxRanges {
+pub(crate) struct NvtxRanges {
     #[prost(uint64, optional, tag = "1")]
-    pub domain: Option<u64>,
+    pub(crate) domain: Option<u64>,
     #[prost(message, repeated, tag = "3")]
-    pub ranges: Vec<NvtxStarted>,
+    pub(crate) ranges: Vec<NvtxStarted>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct NvtxStarted {
+pub(crate) struct NvtxStarted {
     #[prost(string, optional, tag = "2")]
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
 }

@@ -32,28 +32,28 @@ pub struct Report {
     /// Profiled launches, in the order of the file.
     pub launches: Vec<NcuLaunch>,
     /// Version of the program that wrote it.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
 }
 
 /// A profiled launch, or a range or graph that was profiled as a whole.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NcuLaunch {
     /// What was profiled.
-    pub what: What,
+    pub(crate) what: What,
     /// Full name; empty for a range or graph.
     pub name: String,
     /// Name without its parameters.
-    pub function: String,
+    pub(crate) function: String,
     /// Blocks, where known.
     pub grid: Option<[u64; 3]>,
     /// Threads of a block, where known.
     pub block: Option<[u64; 3]>,
     /// CUDA context.
-    pub context: Option<u32>,
+    pub(crate) context: Option<u32>,
     /// CUDA stream.
-    pub stream: Option<u32>,
+    pub(crate) stream: Option<u32>,
     /// NVTX ranges open around it, outermost first, each as `domain:name` or, of the default domain, `name`.
-    pub ranges: Vec<String>,
+    pub(crate) ranges: Vec<String>,
     /// Values by name. A metric that stands twice has its last value.
     pub metrics: BTreeMap<String, NcuMetric>,
     /// What Nsight Compute's own rules say.
@@ -62,7 +62,7 @@ pub struct NcuLaunch {
 
 /// What was profiled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum What {
+pub(crate) enum What {
     /// A kernel.
     #[default]
     Kernel,
@@ -80,7 +80,7 @@ pub struct NcuMetric {
     /// The whole; absent where there are only parts.
     pub value: Option<MetricValue>,
     /// Its parts: of what, how much.
-    pub instances: Vec<(Option<MetricValue>, MetricValue)>,
+    pub(crate) instances: Vec<(Option<MetricValue>, MetricValue)>,
     /// Its base unit, in Nsight Compute's word; nothing where it has none or the file does not tell.
     pub unit: Option<String>,
 }
@@ -98,7 +98,7 @@ pub enum MetricValue {
 
 impl MetricValue {
     /// As a number, where it is one.
-    pub fn number(&self) -> Option<f64> {
+    pub(crate) fn number(&self) -> Option<f64> {
         match self {
             MetricValue::Whole(whole) => Some(*whole as f64),
             MetricValue::Number(number) => Some(*number),
@@ -113,9 +113,9 @@ pub struct NcuRule {
     /// Its stable name.
     pub id: String,
     /// Its name for people.
-    pub name: String,
+    pub(crate) name: String,
     /// The section that it belongs to.
-    pub section: Option<String>,
+    pub(crate) section: Option<String>,
     /// What it says, with how bad that is.
     pub messages: Vec<(RuleGrade, String)>,
     /// The speedup that it estimates, in percent: of this launch (`local` is of its own part of it).

@@ -4,7 +4,7 @@ use super::opcode::*;
 use super::{Id, MOST_KEYS, Memo, Node, PickleError};
 
 /// Runs the instructions up to STOP: the values, and which of them is the whole.
-pub fn run(bytes: &[u8]) -> Result<(Vec<Node>, Id), PickleError> {
+pub(crate) fn run(bytes: &[u8]) -> Result<(Vec<Node>, Id), PickleError> {
     let mut machine = Machine {
         bytes,
         at: 0,

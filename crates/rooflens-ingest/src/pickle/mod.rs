@@ -55,14 +55,14 @@ pub enum PickleError {
 }
 
 /// The largest pickle that is taken: places in it are 32-bit numbers.
-pub const LIMIT: usize = 1 << 31;
+pub(crate) const LIMIT: usize = 1 << 31;
 
 /// A dictionary is searched from front to back; none that this is made for has more keys.
 const MOST_KEYS: usize = 1024;
 
 /// A value of a pickle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Id(u32);
+pub(crate) struct Id(u32);
 
 /// What was read.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl Pickle {
     }
 
     /// The value that the pickle is of.
-    pub fn root(&self) -> Id {
+    pub(crate) fn root(&self) -> Id {
         self.root
     }
 
@@ -104,7 +104,7 @@ impl Pickle {
     }
 
     /// The items of a list or tuple; none of anything else.
-    pub fn items(&self, id: Id) -> &[Id] {
+    pub(crate) fn items(&self, id: Id) -> &[Id] {
         match self.node(id) {
             Node::List(items) => items,
             _ => &[],
@@ -112,7 +112,7 @@ impl Pickle {
     }
 
     /// The value of a dictionary's key. Of a key that was set twice, the last.
-    pub fn get(&self, id: Id, key: &str) -> Option<Id> {
+    pub(crate) fn get(&self, id: Id, key: &str) -> Option<Id> {
         let Node::Dict(entries) = self.node(id) else { return None };
         entries
             .iter()
@@ -122,7 +122,7 @@ impl Pickle {
     }
 
     /// A whole number of a dictionary.
-    pub fn number(&self, id: Id, key: &str) -> Option<i64> {
+    pub(crate) fn number(&self, id: Id, key: &str) -> Option<i64> {
         match self.node(self.get(id, key)?) {
             Node::Int(value) => Some(*value),
             _ => None,
@@ -130,7 +130,7 @@ impl Pickle {
     }
 
     /// A text of a dictionary.
-    pub fn text(&self, id: Id, key: &str) -> Option<&str> {
+    pub(crate) fn text(&self, id: Id, key: &str) -> Option<&str> {
         std::str::from_utf8(self.raw(self.get(id, key)?)?).ok()
     }
 

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::{begins, replace, run};
 
 /// The text without `user@host.domain`, `user@host:/path` and `scheme://…`.
-pub fn accounts_and_links(text: &str) -> Option<String> {
+pub(crate) fn accounts_and_links(text: &str) -> Option<String> {
     if !text.contains('@') && !text.contains("://") {
         return None;
     }
@@ -37,7 +37,7 @@ pub fn accounts_and_links(text: &str) -> Option<String> {
 }
 
 /// The text without network addresses. A machine's own (`127.0.0.1`, `0.0.0.0`, `::1`) tells nothing.
-pub fn addresses(text: &str) -> Option<String> {
+pub(crate) fn addresses(text: &str) -> Option<String> {
     if !text.contains(['.', ':']) {
         return None;
     }

@@ -13,7 +13,7 @@ const ROOTS: [&str; 12] =
     ["root", "mnt", "media", "tmp", "var", "usr", "opt", "srv", "etc", "private", "workspace", "scratch"];
 
 /// Whether a text holds a path that begins as those of machines do, and not only as names of nodes do.
-pub fn is_of_machine(text: &str) -> bool {
+pub(crate) fn is_of_machine(text: &str) -> bool {
     let folders = || text.split(['/', '\\']);
     let first = |at: usize| text[at + 1..].split('/').next().is_some_and(|folder| ROOTS.contains(&folder));
     let is_root = |(at, _): (usize, &str)| begins(text, at, "/\\.~-)") && first(at);
@@ -24,7 +24,7 @@ pub fn is_of_machine(text: &str) -> bool {
 }
 
 /// The text with its paths shortened.
-pub fn folders(text: &str) -> Option<String> {
+pub(crate) fn folders(text: &str) -> Option<String> {
     if !text.contains(['/', '\\']) {
         return None;
     }

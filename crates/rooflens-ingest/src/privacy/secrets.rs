@@ -28,7 +28,7 @@ const PLAIN: [&str; 16] = [
 ];
 
 /// The text without the values of `NAME=value` and `--password value`.
-pub fn assignments(text: &str) -> Option<String> {
+pub(crate) fn assignments(text: &str) -> Option<String> {
     // Environments stand in reports as one text, their entries ended by zeros.
     if text.contains('\0') {
         return Some("<environment>".to_owned());
@@ -75,7 +75,7 @@ fn tells_nothing(value: &str) -> bool {
 }
 
 /// The text without keys that can be told by how they begin.
-pub fn keys(text: &str) -> Option<String> {
+pub(crate) fn keys(text: &str) -> Option<String> {
     if !KEYS.iter().any(|(beginning, _)| text.contains(beginning)) {
         return None;
     }

@@ -2,22 +2,22 @@
 
 /// Signs of what may be private.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Signs {
+pub(crate) struct Signs {
     /// `=` right behind a name, `--`, or a zero: values of the environment or of options.
-    pub assigns: bool,
+    pub(crate) assigns: bool,
     /// The longest run of letters, digits, `_`, `-` and `.`.
-    pub longest_word: usize,
+    pub(crate) longest_word: usize,
     /// `@` or `://`.
-    pub points_elsewhere: bool,
+    pub(crate) points_elsewhere: bool,
     /// Three dots or colons in one run of hexadecimal digits.
-    pub numbers_apart: bool,
+    pub(crate) numbers_apart: bool,
     /// `/` or `\`.
-    pub slashes: bool,
+    pub(crate) slashes: bool,
 }
 
 impl Signs {
     /// The signs of a text.
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let mut signs = Signs::default();
         let (mut word, mut marks, mut before) = (0, 0, b' ');
         for &byte in text.as_bytes() {

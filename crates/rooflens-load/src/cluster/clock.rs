@@ -43,7 +43,7 @@ pub struct ClockCheck {
     /// The offset is within this of the truth: half of the quickest round trip.
     pub uncertainty_ns: i64,
     /// Round trips.
-    pub round_trips: u32,
+    pub(crate) round_trips: u32,
 }
 
 impl ClockCheck {

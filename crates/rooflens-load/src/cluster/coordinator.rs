@@ -73,7 +73,7 @@ pub struct ClusterProgress {
     /// Requests reported.
     pub requests: u64,
     /// Workers that still send.
-    pub active_workers: usize,
+    pub(crate) active_workers: usize,
 }
 
 /// Runs a load test on workers, each with its share of the schedule, and hands all records to the sink: those of one

@@ -21,7 +21,7 @@ impl LoadJob {
     ///
     /// # Errors
     /// There are more workers than users or slots.
-    pub fn split(&self, workers: usize) -> Result<Vec<LoadJob>, ClusterError> {
+    pub(crate) fn split(&self, workers: usize) -> Result<Vec<LoadJob>, ClusterError> {
         if self.plan.share != (0, 1) {
             return Err(ClusterError::Plan("a share of a schedule cannot be split again".to_owned()));
         }

@@ -25,20 +25,20 @@ pub struct WorkerReport {
     /// Its address.
     pub worker: String,
     /// Its number among the workers: it sends sessions whose number leaves this remainder.
-    pub share: u64,
+    pub(crate) share: u64,
     /// What became of it.
     #[serde(flatten)]
     pub fate: WorkerFate,
     /// Its clock before the load test.
     pub clock: ClockCheck,
     /// How much the offset of its clock grew until the end; null where it was not there any more.
-    pub clock_drift_ns: Option<i64>,
+    pub(crate) clock_drift_ns: Option<i64>,
     /// How long after the common start it began; null where it was lost before it said so.
-    pub began_late_ns: Option<i64>,
+    pub(crate) began_late_ns: Option<i64>,
     /// Requests that it reported.
     pub requests: u64,
     /// Its client health; null where it was lost.
-    pub client: Option<ClientHealth>,
+    pub(crate) client: Option<ClientHealth>,
 }
 
 /// A load test on several machines.
@@ -52,7 +52,8 @@ pub struct ClusterOutcome {
 
 impl ClusterOutcome {
     /// Workers that were lost.
-    pub fn lost(&self) -> impl Iterator<Item = &WorkerReport> {
+    #[cfg(test)]
+    pub(crate) fn lost(&self) -> impl Iterator<Item = &WorkerReport> {
         self.workers.iter().filter(|worker| worker.fate != WorkerFate::Finished)
     }
 }

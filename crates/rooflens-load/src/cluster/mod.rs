@@ -20,9 +20,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use clock::ClockCheck;
 pub use coordinator::{ClusterOptions, ClusterProgress, ClusterWatch, run_on_workers};
-pub use error::ClusterError;
 pub use job::LoadJob;
 pub use merge::{ClusterOutcome, WorkerFate, WorkerReport};
 pub use serve::{ClusterWorkerOptions, JobWatch, RunLoad, run_engine, serve_jobs};

@@ -60,12 +60,12 @@ pub struct JobWatch {
 impl JobWatch {
     /// Whether it is to end now.
     #[must_use]
-    pub fn stop(&self) -> bool {
+    pub(crate) fn stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
     /// It began: 0 of its records on the wall clock. Until this is known, the coordinator keeps records to itself.
-    pub fn begun(&self, base_unix_ns: i64) {
+    pub(crate) fn begun(&self, base_unix_ns: i64) {
         self.base_unix_ns.store(base_unix_ns, Ordering::Relaxed);
     }
 }

@@ -39,7 +39,7 @@ impl SharedToken {
     ///
     /// # Errors
     /// It is too short.
-    pub fn new(bytes: &[u8]) -> Result<Self, String> {
+    pub(crate) fn new(bytes: &[u8]) -> Result<Self, String> {
         if bytes.len() < FEWEST_BYTES {
             return Err(format!("a token should have at least {FEWEST_BYTES} bytes"));
         }

@@ -14,7 +14,7 @@ pub(super) struct Template {
 
 impl Template {
     /// Remembers an event. `piece` is its output, a part of `data` without escapes.
-    pub fn learn(&mut self, data: &[u8], piece: &str, kind: ChunkKind) {
+    pub(crate) fn learn(&mut self, data: &[u8], piece: &str, kind: ChunkKind) {
         let start = (piece.as_ptr() as usize).wrapping_sub(data.as_ptr() as usize);
         let end = start.wrapping_add(piece.len());
         let (Some(prefix), Some(suffix)) = (data.get(..start), data.get(end..)) else { return };

@@ -81,7 +81,7 @@ impl Pieces<'_, '_> {
 impl StreamedAnswer {
     /// With room for so many chunks.
     #[must_use]
-    pub fn with_capacity(chunks: usize) -> Self {
+    pub(crate) fn with_capacity(chunks: usize) -> Self {
         StreamedAnswer { chunks: Vec::with_capacity(chunks), ..StreamedAnswer::default() }
     }
 

@@ -12,107 +12,107 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 #[serde(default)]
 pub(super) struct WireEvent<'a> {
     #[serde(borrow)]
-    pub id: Scalar<'a>,
+    pub(crate) id: Scalar<'a>,
     #[serde(borrow, rename = "type")]
-    pub kind: Scalar<'a>,
+    pub(crate) kind: Scalar<'a>,
     #[serde(borrow)]
-    pub object: Scalar<'a>,
+    pub(crate) object: Scalar<'a>,
     #[serde(borrow)]
-    pub message: Scalar<'a>,
+    pub(crate) message: Scalar<'a>,
     #[serde(borrow)]
-    pub choices: Option<Vec<WireChoice<'a>>>,
+    pub(crate) choices: Option<Vec<WireChoice<'a>>>,
     #[serde(borrow)]
-    pub usage: Option<WireUsage<'a>>,
-    pub error: Option<serde_json::Value>,
+    pub(crate) usage: Option<WireUsage<'a>>,
+    pub(crate) error: Option<serde_json::Value>,
     #[serde(borrow)]
-    pub delta: Scalar<'a>,
+    pub(crate) delta: Scalar<'a>,
     #[serde(borrow)]
-    pub response: Option<WireResponse<'a>>,
+    pub(crate) response: Option<WireResponse<'a>>,
     #[serde(borrow)]
-    pub status: Scalar<'a>,
+    pub(crate) status: Scalar<'a>,
     #[serde(borrow)]
-    pub output: Option<Vec<OutputItem<'a>>>,
+    pub(crate) output: Option<Vec<OutputItem<'a>>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct WireChoice<'a> {
     #[serde(borrow)]
-    pub index: Scalar<'a>,
+    pub(crate) index: Scalar<'a>,
     #[serde(borrow)]
-    pub text: Scalar<'a>,
+    pub(crate) text: Scalar<'a>,
     #[serde(borrow)]
-    pub delta: Option<WireMessage<'a>>,
+    pub(crate) delta: Option<WireMessage<'a>>,
     #[serde(borrow)]
-    pub message: Option<WireMessage<'a>>,
+    pub(crate) message: Option<WireMessage<'a>>,
     #[serde(borrow)]
-    pub finish_reason: Scalar<'a>,
-    pub token_ids: Length,
+    pub(crate) finish_reason: Scalar<'a>,
+    pub(crate) token_ids: Length,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct WireMessage<'a> {
     #[serde(borrow)]
-    pub content: Scalar<'a>,
+    pub(crate) content: Scalar<'a>,
     #[serde(borrow)]
-    pub refusal: Scalar<'a>,
+    pub(crate) refusal: Scalar<'a>,
     #[serde(borrow)]
-    pub reasoning_content: Scalar<'a>,
+    pub(crate) reasoning_content: Scalar<'a>,
     #[serde(borrow)]
-    pub reasoning: Scalar<'a>,
+    pub(crate) reasoning: Scalar<'a>,
     #[serde(borrow)]
-    pub tool_calls: Option<Vec<WireToolCall<'a>>>,
+    pub(crate) tool_calls: Option<Vec<WireToolCall<'a>>>,
     #[serde(borrow)]
-    pub function_call: Option<WireFunction<'a>>,
+    pub(crate) function_call: Option<WireFunction<'a>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct WireToolCall<'a> {
     #[serde(borrow)]
-    pub function: Option<WireFunction<'a>>,
+    pub(crate) function: Option<WireFunction<'a>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct WireFunction<'a> {
     #[serde(borrow)]
-    pub name: Scalar<'a>,
+    pub(crate) name: Scalar<'a>,
     #[serde(borrow)]
-    pub arguments: Scalar<'a>,
+    pub(crate) arguments: Scalar<'a>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct WireUsage<'a> {
     #[serde(borrow)]
-    pub prompt_tokens: Scalar<'a>,
+    pub(crate) prompt_tokens: Scalar<'a>,
     #[serde(borrow)]
-    pub completion_tokens: Scalar<'a>,
+    pub(crate) completion_tokens: Scalar<'a>,
     #[serde(borrow)]
-    pub input_tokens: Scalar<'a>,
+    pub(crate) input_tokens: Scalar<'a>,
     #[serde(borrow)]
-    pub output_tokens: Scalar<'a>,
+    pub(crate) output_tokens: Scalar<'a>,
     #[serde(borrow)]
-    pub prompt_tokens_details: Option<TokenDetails<'a>>,
+    pub(crate) prompt_tokens_details: Option<TokenDetails<'a>>,
     #[serde(borrow)]
-    pub input_tokens_details: Option<TokenDetails<'a>>,
+    pub(crate) input_tokens_details: Option<TokenDetails<'a>>,
     #[serde(borrow)]
-    pub completion_tokens_details: Option<TokenDetails<'a>>,
+    pub(crate) completion_tokens_details: Option<TokenDetails<'a>>,
     #[serde(borrow)]
-    pub output_tokens_details: Option<TokenDetails<'a>>,
+    pub(crate) output_tokens_details: Option<TokenDetails<'a>>,
     #[serde(borrow)]
-    pub reasoning_tokens: Scalar<'a>,
+    pub(crate) reasoning_tokens: Scalar<'a>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct TokenDetails<'a> {
     #[serde(borrow)]
-    pub cached_tokens: Scalar<'a>,
+    pub(crate) cached_tokens: Scalar<'a>,
     #[serde(borrow)]
-    pub reasoning_tokens: Scalar<'a>,
+    pub(crate) reasoning_tokens: Scalar<'a>,
 }
 
 /// The `response` of an event of `/v1/responses`.
@@ -120,21 +120,21 @@ pub(super) struct TokenDetails<'a> {
 #[serde(default)]
 pub(super) struct WireResponse<'a> {
     #[serde(borrow)]
-    pub id: Scalar<'a>,
+    pub(crate) id: Scalar<'a>,
     #[serde(borrow)]
-    pub status: Scalar<'a>,
+    pub(crate) status: Scalar<'a>,
     #[serde(borrow)]
-    pub usage: Option<WireUsage<'a>>,
-    pub error: Option<serde_json::Value>,
+    pub(crate) usage: Option<WireUsage<'a>>,
+    pub(crate) error: Option<serde_json::Value>,
     #[serde(borrow)]
-    pub incomplete_details: Option<IncompleteDetails<'a>>,
+    pub(crate) incomplete_details: Option<IncompleteDetails<'a>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct IncompleteDetails<'a> {
     #[serde(borrow)]
-    pub reason: Scalar<'a>,
+    pub(crate) reason: Scalar<'a>,
 }
 
 /// An item of the `output` of a whole answer of `/v1/responses`.
@@ -142,18 +142,18 @@ pub(super) struct IncompleteDetails<'a> {
 #[serde(default)]
 pub(super) struct OutputItem<'a> {
     #[serde(borrow, rename = "type")]
-    pub kind: Scalar<'a>,
+    pub(crate) kind: Scalar<'a>,
     #[serde(borrow)]
-    pub content: Option<Vec<OutputContent<'a>>>,
+    pub(crate) content: Option<Vec<OutputContent<'a>>>,
     #[serde(borrow)]
-    pub arguments: Scalar<'a>,
+    pub(crate) arguments: Scalar<'a>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct OutputContent<'a> {
     #[serde(borrow)]
-    pub text: Scalar<'a>,
+    pub(crate) text: Scalar<'a>,
 }
 
 /// A value that is no object or array.
@@ -168,14 +168,14 @@ pub(super) enum Scalar<'a> {
 
 impl<'a> Scalar<'a> {
     /// The text, if there is any.
-    pub fn text(&self) -> Option<&Cow<'a, str>> {
+    pub(crate) fn text(&self) -> Option<&Cow<'a, str>> {
         match self {
             Scalar::Text(text) if !text.is_empty() => Some(text),
             _ => None,
         }
     }
 
-    pub fn is(&self, word: &str) -> bool {
+    pub(crate) fn is(&self, word: &str) -> bool {
         matches!(self, Scalar::Text(text) if text == word)
     }
 

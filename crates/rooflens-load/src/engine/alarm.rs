@@ -41,7 +41,7 @@ impl Drop for Sleeping<'_> {
 
 impl Alarm {
     /// Within a runtime. [`Alarm::ring`] must run beside the sleepers.
-    pub fn new(clock: RunClock) -> io::Result<Rc<Self>> {
+    pub(crate) fn new(clock: RunClock) -> io::Result<Rc<Self>> {
         let (timer, firings) = Timer::new()?;
         Ok(Rc::new(Alarm {
             clock,
@@ -55,7 +55,7 @@ impl Alarm {
     }
 
     /// Returns at this time, or at once if it is past.
-    pub async fn sleep_until(&self, time_ns: i64) {
+    pub(crate) async fn sleep_until(&self, time_ns: i64) {
         if self.clock.now_ns() >= time_ns {
             return;
         }
@@ -78,7 +78,7 @@ impl Alarm {
     }
 
     /// Wakes sleepers, for ever.
-    pub async fn ring(&self) {
+    pub(crate) async fn ring(&self) {
         let Some(mut firings) = self.firings.take() else { return };
         loop {
             if firings.next().await.is_err() {

@@ -16,8 +16,8 @@ const MAX_WHOLE_BYTES: usize = 1 << 30;
 
 /// Reads an answer.
 pub(super) struct AnswerReader {
-    pub streamed: StreamedAnswer,
-    pub http_status: Option<u16>,
+    pub(crate) streamed: StreamedAnswer,
+    pub(crate) http_status: Option<u16>,
     is_streamed_api: bool,
     form: Form,
     inflater: Option<Inflater>,
@@ -36,12 +36,12 @@ enum Form {
 }
 
 impl AnswerReader {
-    pub fn new(streamed: StreamedAnswer, is_streamed_api: bool) -> Self {
+    pub(crate) fn new(streamed: StreamedAnswer, is_streamed_api: bool) -> Self {
         AnswerReader { streamed, http_status: None, is_streamed_api, form: Form::Unknown, inflater: None }
     }
 
     /// Status and headers came.
-    pub fn head(&mut self, status: StatusCode, headers: &HeaderMap) -> Result<(), RequestError> {
+    pub(crate) fn head(&mut self, status: StatusCode, headers: &HeaderMap) -> Result<(), RequestError> {
         self.http_status = Some(status.as_u16());
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let encoding = header(CONTENT_ENCODING).trim().to_ascii_lowercase();
@@ -69,7 +69,7 @@ impl AnswerReader {
     }
 
     /// A frame of the body, which arrived at `ts_ns`.
-    pub fn frame(&mut self, frame: &[u8], ts_ns: i64) -> Result<(), RequestError> {
+    pub(crate) fn frame(&mut self, frame: &[u8], ts_ns: i64) -> Result<(), RequestError> {
         let bytes = match &mut self.inflater {
             None => frame,
             Some(inflater) => {
@@ -104,7 +104,7 @@ impl AnswerReader {
     }
 
     /// The body ended at `ts_ns`.
-    pub fn end(&mut self, ts_ns: i64) -> Result<(), RequestError> {
+    pub(crate) fn end(&mut self, ts_ns: i64) -> Result<(), RequestError> {
         match &mut self.form {
             Form::Unknown => Err(failed("protocol", "no head")),
             Form::Events(splitter) => {
@@ -132,7 +132,7 @@ impl AnswerReader {
     }
 
     /// The message of an answer that broke off: what is known of an error status counts for more than how it broke.
-    pub fn broken(&mut self, error: RequestError) -> Option<RequestError> {
+    pub(crate) fn broken(&mut self, error: RequestError) -> Option<RequestError> {
         match &self.form {
             Form::Error { .. } => self.end(0).err(),
             Form::Events(_) if self.streamed.is_complete() && self.streamed.error.is_none() => None,

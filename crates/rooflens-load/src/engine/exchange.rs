@@ -30,7 +30,7 @@ pub(super) struct RequestHead {
 }
 
 impl RequestHead {
-    pub fn new(target: &LoadTarget, endpoint: std::sync::Arc<Endpoint>) -> Result<Self, String> {
+    pub(crate) fn new(target: &LoadTarget, endpoint: std::sync::Arc<Endpoint>) -> Result<Self, String> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if target.gzip {
@@ -64,16 +64,16 @@ impl RequestHead {
 /// When what happened, as far as it did.
 #[derive(Debug, Default)]
 pub(super) struct ExchangeTimes {
-    pub sent_ns: Option<i64>,
-    pub first_byte_ns: Option<i64>,
+    pub(crate) sent_ns: Option<i64>,
+    pub(crate) first_byte_ns: Option<i64>,
     /// Time that opening a connection took.
-    pub connecting_ns: i64,
+    pub(crate) connecting_ns: i64,
     /// When the last bytes of the answer arrived.
-    pub last_byte_ns: Option<i64>,
-    pub is_new_connection: bool,
+    pub(crate) last_byte_ns: Option<i64>,
+    pub(crate) is_new_connection: bool,
     /// It was sent a second time, as an idle connection had been closed by the server.
-    pub is_repeated: bool,
-    pub is_http2: bool,
+    pub(crate) is_repeated: bool,
+    pub(crate) is_http2: bool,
 }
 
 /// Why an exchange did not end well.
@@ -85,19 +85,19 @@ pub(super) enum Broken {
 
 /// What an exchange needs besides the request.
 pub(super) struct Line<'a> {
-    pub pool: &'a Pool,
-    pub head: &'a RequestHead,
-    pub signals: &'a Signals,
-    pub timeout: Duration,
-    pub now: &'a dyn Fn() -> i64,
+    pub(crate) pool: &'a Pool,
+    pub(crate) head: &'a RequestHead,
+    pub(crate) signals: &'a Signals,
+    pub(crate) timeout: Duration,
+    pub(crate) now: &'a dyn Fn() -> i64,
     /// Counts chunks.
-    pub chunks: &'a Cell<u64>,
+    pub(crate) chunks: &'a Cell<u64>,
 }
 
 impl Line<'_> {
     /// Sends a request and reads its answer. One that an idle connection lost before any answer came, as the server
     /// had closed it meanwhile, is sent once more on a new connection.
-    pub async fn exchange(
+    pub(crate) async fn exchange(
         &self,
         body: Bytes,
         answer: &mut AnswerReader,

@@ -15,10 +15,10 @@ const MAX_BYTES: usize = 128 << 20;
 /// A session with its place in the load test.
 pub(super) struct Job {
     /// Number of its first request.
-    pub first_number: u64,
+    pub(crate) first_number: u64,
     /// When it is due; `None` in a closed loop.
-    pub due_ns: Option<i64>,
-    pub session: LoadSession,
+    pub(crate) due_ns: Option<i64>,
+    pub(crate) session: LoadSession,
 }
 
 /// A bounded queue from the thread that makes sessions to those that send them.
@@ -41,7 +41,7 @@ struct State {
 
 impl Feed {
     /// Adds a session, once there is room. Whether more are wanted.
-    pub fn push(&self, job: Job) -> bool {
+    pub(crate) fn push(&self, job: Job) -> bool {
         let bytes = size(&job.session);
         let mut state = self.lock();
         while !state.is_closed
@@ -67,7 +67,7 @@ impl Feed {
     }
 
     /// No more is wanted: drops those that are ready. How many of them were due by this time.
-    pub fn close(&self, end_ns: i64) -> u64 {
+    pub(crate) fn close(&self, end_ns: i64) -> u64 {
         let mut state = self.lock();
         state.is_closed = true;
         let due = state.queue.iter().filter(|job| job.due_ns.is_some_and(|due| due <= end_ns)).count();
@@ -78,19 +78,19 @@ impl Feed {
     }
 
     /// Whether all sessions were taken and no more will come.
-    pub fn is_used_up(&self) -> bool {
+    pub(crate) fn is_used_up(&self) -> bool {
         let state = self.lock();
         state.queue.is_empty() && (state.is_done || state.is_closed)
     }
 
     /// Whether sending can begin without waiting soon: so many sessions are ready, or no more will come.
-    pub fn has_ahead(&self, sessions: usize) -> bool {
+    pub(crate) fn has_ahead(&self, sessions: usize) -> bool {
         let state = self.lock();
         state.is_done || state.is_closed || state.queue.len() >= sessions || state.bytes >= MAX_BYTES / 2
     }
 
     /// The next session, when there is one; `None` at the end.
-    pub async fn next(&self) -> Option<Job> {
+    pub(crate) async fn next(&self) -> Option<Job> {
         poll_fn(|context| {
             let mut state = self.lock();
             if let Some(job) = state.queue.pop_front() {

@@ -36,7 +36,7 @@ impl Wake for Shared {
 
 impl Gate {
     /// For a task that is polled for the first time.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let shared = Arc::new(Shared {
             is_polling: AtomicBool::new(false),
             was_woken: AtomicBool::new(false),
@@ -46,7 +46,11 @@ impl Gate {
     }
 
     /// Polls until it is ready, or nothing woke it meanwhile.
-    pub fn poll<T>(&self, task: &Context<'_>, mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+    pub(crate) fn poll<T>(
+        &self,
+        task: &Context<'_>,
+        mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
         {
             let mut waker = self.shared.task.lock().unwrap_or_else(PoisonError::into_inner);
             if !waker.will_wake(task.waker()) {

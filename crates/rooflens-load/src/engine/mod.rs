@@ -54,12 +54,6 @@ pub trait LoadWatch: Sync {
     fn progress(&self, _progress: &LoadProgress) {}
 }
 
-/// Follows nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct UnwatchedLoad;
-
-impl LoadWatch for UnwatchedLoad {}
-
 /// How far a load test is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadProgress {

@@ -10,18 +10,18 @@ use crate::schedule::ArrivalTimes;
 
 /// What the thread needs.
 pub(super) struct Production<'a> {
-    pub plan: &'a LoadPlan,
-    pub times: Option<ArrivalTimes>,
-    pub feed: &'a Feed,
-    pub shared: &'a Shared,
+    pub(crate) plan: &'a LoadPlan,
+    pub(crate) times: Option<ArrivalTimes>,
+    pub(crate) feed: &'a Feed,
+    pub(crate) shared: &'a Shared,
     /// When sending ended.
-    pub end_ns: &'a AtomicI64,
+    pub(crate) end_ns: &'a AtomicI64,
 }
 
 impl Production<'_> {
     /// Makes sessions until there are no more, or no more are wanted. How many of this process were due by then and
     /// not made.
-    pub fn run(mut self, mut source: Box<dyn SessionSource>) -> u64 {
+    pub(crate) fn run(mut self, mut source: Box<dyn SessionSource>) -> u64 {
         let not_made = self.make(source.as_mut());
         self.feed.finish();
         not_made

@@ -24,17 +24,17 @@ const MAX_CHUNKS_AHEAD: usize = 4096;
 
 /// When a request is to begin.
 pub(super) struct Start {
-    pub scheduled_ns: i64,
+    pub(crate) scheduled_ns: i64,
     /// When nothing but the client itself held it back any more.
-    pub ready_ns: i64,
-    pub slot: Slot,
+    pub(crate) ready_ns: i64,
+    pub(crate) slot: Slot,
 }
 
 /// How a session ended.
 pub(super) struct SessionEnd {
-    pub end_ns: i64,
+    pub(crate) end_ns: i64,
     /// There was no connection to the server.
-    pub is_unreachable: bool,
+    pub(crate) is_unreachable: bool,
 }
 
 /// A request that is about to be sent.

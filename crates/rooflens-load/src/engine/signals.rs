@@ -27,12 +27,12 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> Phase {
         self.phase.get()
     }
 
     /// The phase has come so far.
-    pub fn advance(&self, phase: Phase) {
+    pub(crate) fn advance(&self, phase: Phase) {
         if phase > self.phase.get() {
             self.phase.set(phase);
             let waiting: Vec<Waker> = self.waiting.borrow_mut().drain().map(|(_, waker)| waker).collect();
@@ -41,7 +41,7 @@ impl Signals {
     }
 
     /// What the future gives, unless the phase comes first.
-    pub async fn unless<F: Future>(&self, phase: Phase, future: F) -> Option<F::Output> {
+    pub(crate) async fn unless<F: Future>(&self, phase: Phase, future: F) -> Option<F::Output> {
         let mut future = pin!(future);
         let listener = self.listen();
         poll_fn(|context| {
@@ -60,7 +60,7 @@ impl Signals {
     }
 
     /// A place on the list of those that are woken.
-    pub fn listen(&self) -> Listener<'_> {
+    pub(crate) fn listen(&self) -> Listener<'_> {
         let id = self.next.get();
         self.next.set(id + 1);
         Listener { signals: self, id, registered_in: Cell::new(None) }
@@ -76,7 +76,7 @@ pub(super) struct Listener<'a> {
 
 impl Listener<'_> {
     /// Once in each phase: the waker of a task stays the same.
-    pub fn register(&self, context: &Context<'_>) {
+    pub(crate) fn register(&self, context: &Context<'_>) {
         let phase = Some(self.signals.phase.get());
         if self.registered_in.replace(phase) != phase {
             self.signals.waiting.borrow_mut().insert(self.id, context.waker().clone());

@@ -13,6 +13,11 @@ use super::*;
 use crate::plan::{Api, ArrivalGaps, Arrivals, Body, LoadLimits, LoadSession, LoadTarget, Turn};
 use crate::record::ChunkKind;
 
+/// Follows nothing.
+struct UnwatchedLoad;
+
+impl LoadWatch for UnwatchedLoad {}
+
 const STREAM: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
 

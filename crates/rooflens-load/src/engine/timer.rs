@@ -27,7 +27,7 @@ mod kernel {
 
     impl Timer {
         /// Within a runtime.
-        pub fn new() -> io::Result<(Self, Firings)> {
+        pub(crate) fn new() -> io::Result<(Self, Firings)> {
             let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
             let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
             let firings = pipe::Receiver::from_owned_fd_unchecked(timer.as_fd().try_clone_to_owned()?)?;
@@ -42,7 +42,7 @@ mod kernel {
 
     impl Firings {
         /// Waits until it fires; an error where it never will again.
-        pub async fn next(&mut self) -> io::Result<()> {
+        pub(crate) async fn next(&mut self) -> io::Result<()> {
             // How often it fired: 8 bytes. With more room than that, the event loop knows that there is nothing left.
             let mut bytes = [0; 16];
             let mut buffer = ReadBuf::new(&mut bytes);
@@ -75,7 +75,7 @@ mod runtime {
 
     impl Timer {
         /// Within a runtime.
-        pub fn new() -> io::Result<(Self, Firings)> {
+        pub(crate) fn new() -> io::Result<(Self, Firings)> {
             let shared = Rc::new(Shared::default());
             Ok((Timer(Rc::clone(&shared)), Firings(shared)))
         }
@@ -89,7 +89,7 @@ mod runtime {
 
     impl Firings {
         /// Waits until it fires; an error where it never will again.
-        pub async fn next(&mut self) -> io::Result<()> {
+        pub(crate) async fn next(&mut self) -> io::Result<()> {
             loop {
                 match self.0.until.get() {
                     None => self.0.changed.notified().await,

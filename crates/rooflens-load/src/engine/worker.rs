@@ -32,49 +32,49 @@ const PAUSE_AFTER_FAILURE_NS: i64 = 100_000_000;
 /// Counters that all threads of a load test share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    pub sent: AtomicU64,
-    pub in_flight: AtomicU64,
-    pub completed: AtomicU64,
-    pub failed: AtomicU64,
-    pub chunks: AtomicU64,
+    pub(crate) sent: AtomicU64,
+    pub(crate) in_flight: AtomicU64,
+    pub(crate) completed: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    pub(crate) chunks: AtomicU64,
     /// Requests that were made and may still be sent.
-    pub to_send: AtomicI64,
+    pub(crate) to_send: AtomicI64,
     /// Requests that were due when sending ended, and not sent.
-    pub not_sent: AtomicU64,
+    pub(crate) not_sent: AtomicU64,
 }
 
 /// What a thread is given.
 pub(super) struct WorkerSetup {
-    pub plan: Arc<LoadPlan>,
-    pub route: Route,
-    pub clock: RunClock,
-    pub feed: Arc<Feed>,
-    pub shared: Arc<Shared>,
-    pub slots: Option<Arc<Semaphore>>,
-    pub records: mpsc::Sender<RequestRecord>,
-    pub phases: watch::Receiver<Phase>,
+    pub(crate) plan: Arc<LoadPlan>,
+    pub(crate) route: Route,
+    pub(crate) clock: RunClock,
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) slots: Option<Arc<Semaphore>>,
+    pub(crate) records: mpsc::Sender<RequestRecord>,
+    pub(crate) phases: watch::Receiver<Phase>,
     /// Its number, and how many there are.
-    pub place: (usize, usize),
+    pub(crate) place: (usize, usize),
 }
 
 /// What the tasks of a thread share.
 pub(super) struct Worker {
-    pub plan: Arc<LoadPlan>,
-    pub clock: RunClock,
-    pub alarm: Rc<Alarm>,
-    pub signals: Signals,
-    pub pool: Pool,
-    pub head: RequestHead,
-    pub feed: Arc<Feed>,
-    pub shared: Arc<Shared>,
-    pub slots: Option<Arc<Semaphore>>,
-    pub records: mpsc::Sender<RequestRecord>,
+    pub(crate) plan: Arc<LoadPlan>,
+    pub(crate) clock: RunClock,
+    pub(crate) alarm: Rc<Alarm>,
+    pub(crate) signals: Signals,
+    pub(crate) pool: Pool,
+    pub(crate) head: RequestHead,
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) slots: Option<Arc<Semaphore>>,
+    pub(crate) records: mpsc::Sender<RequestRecord>,
     /// From then on nothing is sent.
-    pub send_until_ns: i64,
-    pub send_lag: RefCell<Histogram<u64>>,
+    pub(crate) send_until_ns: i64,
+    pub(crate) send_lag: RefCell<Histogram<u64>>,
     loop_lag: RefCell<Histogram<u64>>,
     /// Chunks that the shared counter does not know of yet.
-    pub chunks: Cell<u64>,
+    pub(crate) chunks: Cell<u64>,
     streams: Cell<usize>,
     active: Cell<usize>,
     all_ended: Notify,
@@ -202,9 +202,9 @@ async fn use_up(worker: Rc<Worker>, begin_ns: i64) {
 /// Leave to send a request.
 pub(super) struct Slot {
     /// When it was given.
-    pub ready_ns: i64,
+    pub(crate) ready_ns: i64,
     /// Given back when it is dropped.
-    pub _permit: Option<OwnedSemaphorePermit>,
+    pub(crate) _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Worker {
@@ -245,7 +245,7 @@ impl Worker {
     }
 
     /// Waits for leave to send; `None` if sending ends before.
-    pub async fn slot(&self) -> Option<Slot> {
+    pub(crate) async fn slot(&self) -> Option<Slot> {
         let permit = match &self.slots {
             None => None,
             Some(slots) => {
@@ -259,12 +259,12 @@ impl Worker {
     }
 
     /// So many requests will not be sent after all.
-    pub fn abandon(&self, requests: usize) {
+    pub(crate) fn abandon(&self, requests: usize) {
         self.shared.to_send.fetch_sub(i64::try_from(requests).unwrap_or(0), Ordering::Relaxed);
     }
 
     /// So many more requests are in progress.
-    pub fn note_streams(&self, more: isize) {
+    pub(crate) fn note_streams(&self, more: isize) {
         self.streams.set(self.streams.get().saturating_add_signed(more));
         rest::note_streams(self.streams.get());
     }

@@ -54,13 +54,13 @@ pub enum HttpError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainUrl {
     /// Whether the scheme is `https`.
-    pub is_tls: bool,
+    pub(crate) is_tls: bool,
     /// Host without brackets.
-    pub host: String,
+    pub(crate) host: String,
     /// Port.
-    pub port: u16,
+    pub(crate) port: u16,
     /// Path and query; begins with a slash.
-    pub path: String,
+    pub(crate) path: String,
 }
 
 impl PlainUrl {
@@ -107,7 +107,7 @@ pub struct PlainResponse {
     /// Status code.
     pub status: u16,
     /// Body, without transfer coding.
-    pub body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl PlainResponse {
@@ -154,7 +154,7 @@ impl PlainClient {
     ///
     /// # Errors
     /// [`HttpError`]; any status is an answer.
-    pub fn post(&self, url: &PlainUrl, json: Option<&str>) -> Result<PlainResponse, HttpError> {
+    pub(crate) fn post(&self, url: &PlainUrl, json: Option<&str>) -> Result<PlainResponse, HttpError> {
         self.request(Method::POST, url, json)
     }
 

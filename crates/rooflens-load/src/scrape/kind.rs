@@ -52,7 +52,7 @@ impl ServerKind {
 
     /// Its name in text.
     #[must_use]
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             ServerKind::Vllm => "vLLM",
             ServerKind::Sglang => "SGLang",
@@ -66,7 +66,7 @@ impl ServerKind {
 
     /// Paths that its metrics may have, the usual one first.
     #[must_use]
-    pub fn metrics_path(self) -> &'static str {
+    pub(crate) fn metrics_path(self) -> &'static str {
         match self {
             // Its /metrics is JSON about iterations.
             ServerKind::TensorrtLlm => "/prometheus/metrics",
@@ -89,7 +89,7 @@ impl ServerKind {
 
     /// The program that a metric of this name is of.
     #[must_use]
-    pub fn of_metric(name: &str) -> Option<ServerKind> {
+    pub(crate) fn of_metric(name: &str) -> Option<ServerKind> {
         Self::ALL.into_iter().find(|kind| kind.prefixes().iter().any(|prefix| name.starts_with(prefix)))
     }
 }

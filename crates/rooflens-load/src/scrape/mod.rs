@@ -16,7 +16,7 @@ mod summary;
 mod tests;
 
 pub use http::{HttpError, PlainClient, PlainResponse, PlainUrl};
-pub use kind::ServerKind;
+pub(crate) use kind::ServerKind;
 pub use page::{Buckets, DistributionTotals, ServerPage, ServerSample, read_server_page, recognise};
 pub use quantities::{ServerCounter, ServerDistribution, ServerGauge};
 pub use scraper::{ScrapeSettings, Scraper};

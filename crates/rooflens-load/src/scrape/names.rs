@@ -31,15 +31,15 @@ pub(super) enum Joined {
 /// A metric and what it is to us.
 #[derive(Debug)]
 pub(super) struct MetricName {
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Only series with this label.
-    pub label: Option<(&'static str, &'static str)>,
-    pub feeds: Feeds,
-    pub joined: Joined,
+    pub(crate) label: Option<(&'static str, &'static str)>,
+    pub(crate) feeds: Feeds,
+    pub(crate) joined: Joined,
     /// Factor to seconds, shares, joules, watts, bytes.
-    pub scale: f64,
+    pub(crate) scale: f64,
     /// An older name, which counts only where nothing else feeds the same. Both may be on a page.
-    pub is_old: bool,
+    pub(crate) is_old: bool,
 }
 
 const fn metric(name: &'static str, feeds: Feeds) -> MetricName {

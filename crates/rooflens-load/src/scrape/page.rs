@@ -16,7 +16,7 @@ pub struct ServerSample {
     /// Time on the clock of the series: the middle of the request for the page.
     pub ts_ns: i64,
     /// How long the request took: the values are of some time within.
-    pub took_ns: i64,
+    pub(crate) took_ns: i64,
     gauges: [Option<f64>; ServerGauge::ALL.len()],
     counters: [Option<f64>; ServerCounter::ALL.len()],
     distributions: [DistributionTotals; ServerDistribution::ALL.len()],
@@ -26,9 +26,9 @@ pub struct ServerSample {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct DistributionTotals {
     /// Sum of all values: seconds, or tokens.
-    pub sum: Option<f64>,
+    pub(crate) sum: Option<f64>,
     /// How many.
-    pub count: Option<f64>,
+    pub(crate) count: Option<f64>,
 }
 
 impl ServerSample {
@@ -40,39 +40,36 @@ impl ServerSample {
 
     /// A counter since the server was started.
     #[must_use]
-    pub fn counter(&self, counter: ServerCounter) -> Option<f64> {
+    pub(crate) fn counter(&self, counter: ServerCounter) -> Option<f64> {
         self.counters[counter as usize]
     }
 
     /// Sum and count of a distribution.
     #[must_use]
-    pub fn totals(&self, distribution: ServerDistribution) -> DistributionTotals {
+    pub(crate) fn totals(&self, distribution: ServerDistribution) -> DistributionTotals {
         self.distributions[distribution as usize]
-    }
-
-    /// At a time.
-    #[must_use]
-    pub fn at(ts_ns: i64) -> Self {
-        ServerSample { ts_ns, ..ServerSample::default() }
     }
 
     /// The same with a gauge set.
     #[must_use]
-    pub fn with_gauge(mut self, gauge: ServerGauge, value: f64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn with_gauge(mut self, gauge: ServerGauge, value: f64) -> Self {
         self.gauges[gauge as usize] = Some(value);
         self
     }
 
     /// The same with a counter set.
     #[must_use]
-    pub fn with_counter(mut self, counter: ServerCounter, value: f64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn with_counter(mut self, counter: ServerCounter, value: f64) -> Self {
         self.counters[counter as usize] = Some(value);
         self
     }
 
     /// The same with sum and count of a distribution set.
     #[must_use]
-    pub fn with_totals(mut self, distribution: ServerDistribution, sum: f64, count: f64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn with_totals(mut self, distribution: ServerDistribution, sum: f64, count: f64) -> Self {
         self.distributions[distribution as usize] = DistributionTotals { sum: Some(sum), count: Some(count) };
         self
     }
@@ -90,13 +87,13 @@ pub type Buckets = Vec<(f64, f64)>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerPage {
     /// The program that wrote it.
-    pub kind: ServerKind,
+    pub(crate) kind: ServerKind,
     /// What it says. The times are 0.
-    pub sample: ServerSample,
+    pub(crate) sample: ServerSample,
     /// Buckets of each distribution that has any, all series together.
-    pub buckets: Vec<(ServerDistribution, Buckets)>,
+    pub(crate) buckets: Vec<(ServerDistribution, Buckets)>,
     /// Lines that were neither a sample nor a comment.
-    pub damaged: usize,
+    pub(crate) damaged: usize,
 }
 
 /// Reads a page; `None` if it has no metric of a known server.

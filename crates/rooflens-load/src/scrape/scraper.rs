@@ -14,19 +14,19 @@ use super::series::ServerSeries;
 #[derive(Debug, Clone)]
 pub struct ScrapeSettings {
     /// Address of the page, as `http://127.0.0.1:8000/metrics`.
-    pub url: String,
+    pub(crate) url: String,
     /// The client.
-    pub client: PlainClient,
+    pub(crate) client: PlainClient,
     /// Time between the begins of two requests.
-    pub interval: Duration,
+    pub(crate) interval: Duration,
     /// How long the last page may be waited for: until the counters no longer grow.
-    pub settle: Duration,
+    pub(crate) settle: Duration,
 }
 
 impl ScrapeSettings {
     /// Asks every half second.
     #[must_use]
-    pub fn new(url: impl Into<String>) -> Self {
+    pub(crate) fn new(url: impl Into<String>) -> Self {
         ScrapeSettings {
             url: url.into(),
             client: PlainClient::default(),
@@ -118,7 +118,7 @@ impl Scraper {
 
     /// The latest sample, with times on the clock of the series.
     #[must_use]
-    pub fn latest(&self) -> Option<ServerSample> {
+    pub(crate) fn latest(&self) -> Option<ServerSample> {
         self.lock().samples.last().cloned()
     }
 

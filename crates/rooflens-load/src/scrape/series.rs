@@ -15,28 +15,28 @@ pub struct ServerSeries {
     /// The program; none if no page was read.
     pub kind: Option<ServerKind>,
     /// Its version, where it tells.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The most requests that may run at once, where it is known: by the page, by the server's own description of its
     /// settings, or by the one who started it.
     pub running_limit: Option<f64>,
     /// Wall-clock time of 0, since 1970.
-    pub base_unix_ns: i64,
+    pub(crate) base_unix_ns: i64,
     /// When the load test began and ended: before and after it, the server may idle. All the time where it is not said.
     pub busy: Option<(i64, i64)>,
     /// Samples, in the order of time.
     pub samples: Vec<ServerSample>,
     /// Buckets of distributions in the first page.
-    pub first_buckets: Vec<(ServerDistribution, Buckets)>,
+    pub(crate) first_buckets: Vec<(ServerDistribution, Buckets)>,
     /// In the last page.
-    pub last_buckets: Vec<(ServerDistribution, Buckets)>,
+    pub(crate) last_buckets: Vec<(ServerDistribution, Buckets)>,
     /// Pages that were read, with those whose samples were dropped since.
-    pub pages: u64,
+    pub(crate) pages: u64,
     /// Pages that could not be had or read.
-    pub failed_pages: u64,
+    pub(crate) failed_pages: u64,
     /// Lines of pages that could not be read.
-    pub damaged_lines: u64,
+    pub(crate) damaged_lines: u64,
     /// The first few errors.
-    pub errors: Vec<String>,
+    pub(crate) errors: Vec<String>,
     /// A sample is kept of so many.
     stride: u64,
 }
@@ -44,12 +44,12 @@ pub struct ServerSeries {
 impl ServerSeries {
     /// Nothing yet, on a clock whose 0 is at this time since 1970.
     #[must_use]
-    pub fn beginning_at(base_unix_ns: i64) -> Self {
+    pub(crate) fn beginning_at(base_unix_ns: i64) -> Self {
         ServerSeries { base_unix_ns, ..ServerSeries::default() }
     }
 
     /// Takes one more page.
-    pub fn push(&mut self, page: ServerPage, ts_ns: i64, took_ns: i64) {
+    pub(crate) fn push(&mut self, page: ServerPage, ts_ns: i64, took_ns: i64) {
         if self.kind.is_none() {
             self.kind = Some(page.kind);
             self.first_buckets = page.buckets.clone();
@@ -77,7 +77,7 @@ impl ServerSeries {
     }
 
     /// Takes note of a page that was not to be had.
-    pub fn push_error(&mut self, message: String) {
+    pub(crate) fn push_error(&mut self, message: String) {
         self.failed_pages += 1;
         if self.errors.len() < MAX_ERRORS && !self.errors.contains(&message) {
             self.errors.push(message);
@@ -97,7 +97,7 @@ impl ServerSeries {
 
     /// First and last sample; none if there are not two.
     #[must_use]
-    pub fn ends(&self) -> Option<(&ServerSample, &ServerSample)> {
+    pub(crate) fn ends(&self) -> Option<(&ServerSample, &ServerSample)> {
         match self.samples.as_slice() {
             [first, .., last] => Some((first, last)),
             _ => None,
@@ -105,7 +105,7 @@ impl ServerSeries {
     }
 
     /// Samples of a window, ends included.
-    pub fn within(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &ServerSample> {
+    pub(crate) fn within(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &ServerSample> {
         self.samples.iter().filter(move |sample| (from_ns..=to_ns).contains(&sample.ts_ns))
     }
 
@@ -113,7 +113,7 @@ impl ServerSeries {
     ///
     /// # Errors
     /// [`NoDifference`]: why that cannot be said.
-    pub fn grown(&self, counter: ServerCounter) -> Result<f64, NoDifference> {
+    pub(crate) fn grown(&self, counter: ServerCounter) -> Result<f64, NoDifference> {
         self.difference(|sample| sample.counter(counter))
     }
 
@@ -121,7 +121,7 @@ impl ServerSeries {
     ///
     /// # Errors
     /// [`NoDifference`].
-    pub fn added(&self, distribution: ServerDistribution) -> Result<(f64, f64), NoDifference> {
+    pub(crate) fn added(&self, distribution: ServerDistribution) -> Result<(f64, f64), NoDifference> {
         let sum = self.difference(|sample| sample.totals(distribution).sum)?;
         let count = self.difference(|sample| sample.totals(distribution).count)?;
         Ok((sum, count))
@@ -129,7 +129,8 @@ impl ServerSeries {
 
     /// How many values each bucket of a distribution got, bucket by bucket (not cumulative): upper bound and count.
     #[must_use]
-    pub fn bucket_counts(&self, distribution: ServerDistribution) -> Option<Buckets> {
+    #[cfg(test)]
+    pub(crate) fn bucket_counts(&self, distribution: ServerDistribution) -> Option<Buckets> {
         let find = |all: &[(ServerDistribution, Buckets)]| {
             all.iter().find(|(one, _)| *one == distribution).map(|(_, buckets)| buckets.clone())
         };

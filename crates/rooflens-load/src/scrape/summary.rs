@@ -18,13 +18,13 @@ pub struct ServerSummary {
     /// Its version.
     pub version: Option<String>,
     /// Pages of metrics that were read.
-    pub pages: u64,
+    pub(crate) pages: u64,
     /// Pages that could not be had or read.
-    pub failed_pages: u64,
+    pub(crate) failed_pages: u64,
     /// From the first page to the last.
-    pub span_ns: Option<i64>,
+    pub(crate) span_ns: Option<i64>,
     /// The most requests that may run at once.
-    pub running_limit: Option<f64>,
+    pub(crate) running_limit: Option<f64>,
     /// Running requests: mean over time.
     pub running_mean: Option<f64>,
     /// Most in any page.
@@ -34,17 +34,17 @@ pub struct ServerSummary {
     /// Most in any page.
     pub waiting_max: Option<f64>,
     /// Used share of the KV cache, 0 to 1: mean over time.
-    pub kv_cache_usage_mean: Option<f64>,
+    pub(crate) kv_cache_usage_mean: Option<f64>,
     /// Most in any page.
     pub kv_cache_usage_max: Option<f64>,
     /// Requests taken out of the running batch for want of KV cache.
     pub preemptions: Option<f64>,
     /// Tokens of prompts, as the server counted them.
-    pub prompt_tokens: Option<f64>,
+    pub(crate) prompt_tokens: Option<f64>,
     /// Tokens of output, as the server counted them.
-    pub generated_tokens: Option<f64>,
+    pub(crate) generated_tokens: Option<f64>,
     /// Requests that ended.
-    pub requests_finished: Option<f64>,
+    pub(crate) requests_finished: Option<f64>,
     /// Share of prompt tokens that came from the prefix cache, 0 to 1.
     pub prefix_hit_rate: Option<f64>,
     /// Share of drafted tokens that were accepted, 0 to 1.
@@ -54,23 +54,23 @@ pub struct ServerSummary {
     /// Mean time from being scheduled to the first token.
     pub prefill_time_mean_ns: Option<f64>,
     /// Mean time from the first token to the last.
-    pub decode_time_mean_ns: Option<f64>,
+    pub(crate) decode_time_mean_ns: Option<f64>,
     /// Mean time to the first token.
-    pub ttft_mean_ns: Option<f64>,
+    pub(crate) ttft_mean_ns: Option<f64>,
     /// Mean time between tokens.
-    pub itl_mean_ns: Option<f64>,
+    pub(crate) itl_mean_ns: Option<f64>,
     /// Mean time of a whole request.
-    pub e2e_mean_ns: Option<f64>,
+    pub(crate) e2e_mean_ns: Option<f64>,
     /// Mean tokens of an engine step.
-    pub tokens_per_step: Option<f64>,
+    pub(crate) tokens_per_step: Option<f64>,
     /// Busy share of devices, 0 to 1: mean over time.
-    pub gpu_utilization_mean: Option<f64>,
+    pub(crate) gpu_utilization_mean: Option<f64>,
     /// Energy of all devices, in joules.
     pub energy_j: Option<f64>,
     /// What went wrong while reading.
-    pub errors: Vec<String>,
+    pub(crate) errors: Vec<String>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
+    pub(crate) not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
 }
 
 impl ServerSummary {

@@ -22,13 +22,13 @@ use crate::plan::LoadTarget;
 use crate::record::RequestError;
 
 /// The body of a request.
-pub type RequestBody = Full<Bytes>;
+pub(crate) type RequestBody = Full<Bytes>;
 
 /// What every thread needs to open connections; made once for a load test.
 #[derive(Debug, Clone)]
-pub struct Route {
+pub(crate) struct Route {
     /// Where the server is.
-    pub endpoint: Arc<Endpoint>,
+    pub(crate) endpoint: Arc<Endpoint>,
     addresses: Arc<Result<Vec<SocketAddr>, String>>,
     tls: Option<Arc<rustls::ClientConfig>>,
     http2: bool,
@@ -40,7 +40,7 @@ impl Route {
     ///
     /// # Errors
     /// The address or a certificate file cannot be read. A host without an address is an error of each request.
-    pub fn new(target: &LoadTarget) -> Result<Self, String> {
+    pub(crate) fn new(target: &LoadTarget) -> Result<Self, String> {
         let endpoint = Endpoint::new(target).map_err(|error| error.to_string())?;
         let config = || tls::client_config(target.ca_file.as_deref(), target.insecure, target.http2);
         let tls = endpoint.is_tls.then(config).transpose()?;
@@ -56,28 +56,28 @@ impl Route {
 
 /// An HTTP/1.1 connection. It makes progress only where it is polled together with a request: no other task has to
 /// be woken when bytes arrive.
-pub struct Http1 {
+pub(crate) struct Http1 {
     /// Sends requests.
-    pub sender: http1::SendRequest<RequestBody>,
+    pub(crate) sender: http1::SendRequest<RequestBody>,
     /// Reads and writes.
-    pub connection: Pin<Box<http1::Connection<ServerStream, RequestBody>>>,
+    pub(crate) connection: Pin<Box<http1::Connection<ServerStream, RequestBody>>>,
     /// Its times.
-    pub stamps: Rc<Stamps>,
+    pub(crate) stamps: Rc<Stamps>,
 }
 
 /// An HTTP/2 connection, on a task of its own, shared by requests.
 #[derive(Clone)]
-pub struct Http2 {
+pub(crate) struct Http2 {
     /// Sends requests.
-    pub sender: http2::SendRequest<RequestBody>,
+    pub(crate) sender: http2::SendRequest<RequestBody>,
     /// Its times.
-    pub stamps: Rc<Stamps>,
+    pub(crate) stamps: Rc<Stamps>,
     /// Requests in progress.
-    pub active: Rc<Cell<usize>>,
+    pub(crate) active: Rc<Cell<usize>>,
 }
 
 /// A connection of either kind.
-pub enum OpenedConnection {
+pub(crate) enum OpenedConnection {
     /// HTTP/1.1.
     Http1(Http1),
     /// HTTP/2.
@@ -86,7 +86,7 @@ pub enum OpenedConnection {
 
 /// Opens connections on one thread.
 #[derive(Debug)]
-pub struct Connector {
+pub(crate) struct Connector {
     route: Route,
     receiving: Rc<Receiving>,
     next_address: Cell<usize>,
@@ -95,13 +95,13 @@ pub struct Connector {
 impl Connector {
     /// For a thread.
     #[must_use]
-    pub fn new(route: Route, receiving: Rc<Receiving>) -> Self {
+    pub(crate) fn new(route: Route, receiving: Rc<Receiving>) -> Self {
         Connector { route, receiving, next_address: Cell::new(0) }
     }
 
     /// Whether connections are to be shared.
     #[must_use]
-    pub fn is_http2(&self) -> bool {
+    pub(crate) fn is_http2(&self) -> bool {
         self.route.http2
     }
 
@@ -109,7 +109,7 @@ impl Connector {
     ///
     /// # Errors
     /// It cannot, or not in time.
-    pub async fn open(&self) -> Result<OpenedConnection, RequestError> {
+    pub(crate) async fn open(&self) -> Result<OpenedConnection, RequestError> {
         match tokio::time::timeout(self.route.timeout, self.open_untimed()).await {
             Ok(opened) => opened,
             Err(_) => {

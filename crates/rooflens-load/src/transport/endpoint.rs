@@ -11,25 +11,25 @@ use crate::plan::LoadTarget;
 
 /// The address of a server, taken apart.
 #[derive(Debug, Clone)]
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     /// Host, without the brackets of an IPv6 address.
-    pub host: String,
+    pub(crate) host: String,
     /// Port.
-    pub port: u16,
+    pub(crate) port: u16,
     /// Whether TLS is spoken.
-    pub is_tls: bool,
+    pub(crate) is_tls: bool,
     /// The whole address of the API.
-    pub uri: Uri,
+    pub(crate) uri: Uri,
     /// Its path alone, as HTTP/1.1 sends it.
-    pub path: Uri,
+    pub(crate) path: Uri,
     /// Value of the `host` header.
-    pub authority: String,
+    pub(crate) authority: String,
 }
 
 /// An address that requests cannot be sent to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{url}: {message}")]
-pub struct BadUrl {
+pub(crate) struct BadUrl {
     url: String,
     message: String,
 }
@@ -39,7 +39,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// It is no address of HTTP.
-    pub fn new(target: &LoadTarget) -> Result<Self, BadUrl> {
+    pub(crate) fn new(target: &LoadTarget) -> Result<Self, BadUrl> {
         let bad = |message: &str| BadUrl { url: target.url.clone(), message: message.to_owned() };
         let other_scheme = || bad("the address must begin with http:// or https://");
         if !target.url.contains("://") {
@@ -70,7 +70,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// There are none, or the answer took too long.
-    pub fn resolve(&self, timeout: Duration) -> Result<Vec<SocketAddr>, String> {
+    pub(crate) fn resolve(&self, timeout: Duration) -> Result<Vec<SocketAddr>, String> {
         let (answer, answers) = mpsc::channel();
         let (host, port) = (self.host.clone(), self.port);
         // A look-up cannot be cancelled: its thread is left behind if it takes too long.

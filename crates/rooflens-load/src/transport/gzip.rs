@@ -9,7 +9,7 @@ const MAX_INFLATED_BYTES: usize = 64 << 20;
 
 /// Inflates a gzip stream as it arrives.
 #[derive(Debug)]
-pub struct Inflater {
+pub(crate) struct Inflater {
     decoder: GzDecoder<Bounded>,
 }
 
@@ -41,7 +41,7 @@ impl Inflater {
     ///
     /// # Errors
     /// They are no gzip, or inflate to too much.
-    pub fn inflate(&mut self, frame: &[u8]) -> io::Result<&[u8]> {
+    pub(crate) fn inflate(&mut self, frame: &[u8]) -> io::Result<&[u8]> {
         self.decoder.get_mut().0.clear();
         self.decoder.write_all(frame)?;
         self.decoder.flush()?;

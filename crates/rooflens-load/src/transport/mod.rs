@@ -1,11 +1,11 @@
 //! Connections to the server: opened, timed, kept for the next request.
 
-pub mod connect;
+pub(crate) mod connect;
 mod endpoint;
-pub mod gzip;
-pub mod pool;
+pub(crate) mod gzip;
+pub(crate) mod pool;
 mod stream;
-pub mod timed;
+pub(crate) mod timed;
 pub(crate) mod tls;
 
-pub use endpoint::Endpoint;
+pub(crate) use endpoint::Endpoint;

@@ -13,7 +13,7 @@ use crate::record::RequestError;
 const STREAMS_PER_CONNECTION: usize = 100;
 
 /// The connections of one thread.
-pub struct Pool {
+pub(crate) struct Pool {
     connector: Connector,
     /// The one used last comes first again: it is the least likely to have been closed by the server.
     idle: RefCell<Vec<Http1>>,
@@ -22,17 +22,17 @@ pub struct Pool {
 }
 
 /// A connection for one request.
-pub struct Leased {
+pub(crate) struct Leased {
     /// The connection.
-    pub connection: OpenedConnection,
+    pub(crate) connection: OpenedConnection,
     /// It was opened for this request.
-    pub is_new: bool,
+    pub(crate) is_new: bool,
 }
 
 impl Pool {
     /// Without connections yet.
     #[must_use]
-    pub fn new(connector: Connector) -> Self {
+    pub(crate) fn new(connector: Connector) -> Self {
         Pool {
             connector,
             idle: RefCell::default(),
@@ -42,7 +42,7 @@ impl Pool {
     }
 
     /// An idle connection if there is one that still works.
-    pub async fn idle(&self) -> Option<Leased> {
+    pub(crate) async fn idle(&self) -> Option<Leased> {
         {
             let mut shared = self.shared.borrow_mut();
             shared.retain(|connection| !connection.sender.is_closed());
@@ -68,7 +68,7 @@ impl Pool {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub async fn open(&self) -> Result<Leased, RequestError> {
+    pub(crate) async fn open(&self) -> Result<Leased, RequestError> {
         if !self.connector.is_http2() {
             return Ok(Leased { connection: self.connector.open().await?, is_new: true });
         }
@@ -85,12 +85,12 @@ impl Pool {
     }
 
     /// Sends no more requests on a shared connection.
-    pub fn forget(&self, stamps: &Rc<Stamps>) {
+    pub(crate) fn forget(&self, stamps: &Rc<Stamps>) {
         self.shared.borrow_mut().retain(|connection| !Rc::ptr_eq(&connection.stamps, stamps));
     }
 
     /// Gives a connection back that has ended its exchange.
-    pub fn give_back(&self, connection: Http1) {
+    pub(crate) fn give_back(&self, connection: Http1) {
         if !connection.sender.is_closed() {
             self.idle.borrow_mut().push(connection);
         }

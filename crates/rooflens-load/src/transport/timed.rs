@@ -35,15 +35,15 @@ pub(crate) fn took_kernel_time() -> bool {
 
 /// What all streams of a thread share.
 #[derive(Debug)]
-pub struct Receiving {
+pub(crate) struct Receiving {
     /// The clock of the load test.
-    pub clock: RunClock,
+    pub(crate) clock: RunClock,
     wall: WallClock,
     /// From the kernel's receive time to the read, in nanoseconds.
-    pub delay: RefCell<Histogram<u64>>,
+    pub(crate) delay: RefCell<Histogram<u64>>,
     reads: Cell<u32>,
     /// Whether the kernel gave a receive time at least once.
-    pub has_kernel_times: Cell<bool>,
+    pub(crate) has_kernel_times: Cell<bool>,
     /// Where hyper's buffers are filled from: they cannot be handed to the kernel without unsafe code.
     scratch: RefCell<Box<[u8]>>,
 }
@@ -51,7 +51,7 @@ pub struct Receiving {
 impl Receiving {
     /// For this clock, with an empty histogram of delays.
     #[must_use]
-    pub fn new(clock: RunClock, delay: Histogram<u64>) -> Self {
+    pub(crate) fn new(clock: RunClock, delay: Histogram<u64>) -> Self {
         Receiving {
             clock,
             wall: WallClock::new(clock),
@@ -75,7 +75,7 @@ impl Receiving {
 
 /// Times of a connection, on the clock of the load test.
 #[derive(Debug, Default)]
-pub struct Stamps {
+pub(crate) struct Stamps {
     /// When the bytes that were read last had arrived: the kernel's time, or that of the read.
     last_arrival: Cell<i64>,
     /// When the first bytes since [`Stamps::begin`] had arrived.
@@ -86,33 +86,33 @@ pub struct Stamps {
 
 impl Stamps {
     /// A new exchange begins on the connection.
-    pub fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.first_arrival.set(None);
         self.first_write.set(None);
     }
 
     /// When the bytes that were read last had arrived.
     #[must_use]
-    pub fn last_arrival(&self) -> i64 {
+    pub(crate) fn last_arrival(&self) -> i64 {
         self.last_arrival.get()
     }
 
     /// When the first bytes of the answer had arrived.
     #[must_use]
-    pub fn first_arrival(&self) -> Option<i64> {
+    pub(crate) fn first_arrival(&self) -> Option<i64> {
         self.first_arrival.get()
     }
 
     /// When the first byte of the request was given to the socket.
     #[must_use]
-    pub fn first_write(&self) -> Option<i64> {
+    pub(crate) fn first_write(&self) -> Option<i64> {
         self.first_write.get()
     }
 }
 
 /// A TCP stream with [`Stamps`].
 #[derive(Debug)]
-pub struct TimedStream {
+pub(crate) struct TimedStream {
     tcp: TcpStream,
     stamps: Rc<Stamps>,
     receiving: Rc<Receiving>,
@@ -123,7 +123,7 @@ impl TimedStream {
     ///
     /// # Errors
     /// The socket is closed already.
-    pub fn new(tcp: TcpStream, receiving: Rc<Receiving>) -> io::Result<Self> {
+    pub(crate) fn new(tcp: TcpStream, receiving: Rc<Receiving>) -> io::Result<Self> {
         tcp.set_nodelay(true)?;
         // Where it is refused, times are those of the reads.
         #[cfg(target_os = "linux")]
@@ -133,14 +133,8 @@ impl TimedStream {
 
     /// Its times.
     #[must_use]
-    pub fn stamps(&self) -> Rc<Stamps> {
+    pub(crate) fn stamps(&self) -> Rc<Stamps> {
         Rc::clone(&self.stamps)
-    }
-
-    /// What it shares with the other streams of its thread.
-    #[must_use]
-    pub fn receiving(&self) -> Rc<Receiving> {
-        Rc::clone(&self.receiving)
     }
 
     fn poll_receive(&self, context: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {

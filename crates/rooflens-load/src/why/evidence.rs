@@ -15,15 +15,15 @@ const STALL_FACTOR: i64 = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamTimes {
     /// When it was to be sent.
-    pub scheduled_ns: i64,
+    pub(crate) scheduled_ns: i64,
     /// When it was sent.
-    pub sent_ns: i64,
+    pub(crate) sent_ns: i64,
     /// When the first chunk arrived.
-    pub first_ns: i64,
+    pub(crate) first_ns: i64,
     /// When the last chunk arrived.
-    pub last_ns: i64,
+    pub(crate) last_ns: i64,
     /// Tokens of its prompt, where they are known.
-    pub prompt_tokens: Option<u32>,
+    pub(crate) prompt_tokens: Option<u32>,
 }
 
 /// What a client saw of a load test.
@@ -39,20 +39,20 @@ pub struct LoadEvidence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeStall {
     /// Its begin, to a millisecond.
-    pub from_ns: i64,
+    pub(crate) from_ns: i64,
     /// Its end.
-    pub to_ns: i64,
+    pub(crate) to_ns: i64,
     /// Streams in the midst of their output.
-    pub streams: usize,
+    pub(crate) streams: usize,
     /// Whether a request that was sent before it got its first chunk right at its end, and has a prompt so long that its
     /// prefill may have taken the time.
-    pub ends_with_prefill: bool,
+    pub(crate) ends_with_prefill: bool,
 }
 
 impl DecodeStall {
     /// How long it was.
     #[must_use]
-    pub fn length_ns(&self) -> i64 {
+    pub(crate) fn length_ns(&self) -> i64 {
         self.to_ns - self.from_ns
     }
 }
@@ -91,7 +91,7 @@ impl LoadEvidence {
 
     /// Requests that got output.
     #[must_use]
-    pub fn requests(&self) -> &[StreamTimes] {
+    pub(crate) fn requests(&self) -> &[StreamTimes] {
         &self.requests
     }
 
@@ -108,13 +108,14 @@ impl LoadEvidence {
 
     /// The median time between chunks of a stream, to an eighth.
     #[must_use]
-    pub fn median_gap_ns(&self) -> Option<i64> {
+    #[cfg(test)]
+    pub(crate) fn median_gap_ns(&self) -> Option<i64> {
         self.gaps.median()
     }
 
     /// All stalls, in the order of time.
     #[must_use]
-    pub fn stalls(&self) -> Vec<DecodeStall> {
+    pub(crate) fn stalls(&self) -> Vec<DecodeStall> {
         let Some(median) = self.gaps.median() else { return Vec::new() };
         let least = MIN_STALL_NS.max(median.saturating_mul(STALL_FACTOR));
         let mut by_first: Vec<&StreamTimes> = self.requests.iter().collect();
@@ -149,7 +150,7 @@ impl LoadEvidence {
 
     /// Mean time of a request, from being sent to its end, within stalls.
     #[must_use]
-    pub fn mean_stalled_ns(&self, stalls: &[DecodeStall]) -> f64 {
+    pub(crate) fn mean_stalled_ns(&self, stalls: &[DecodeStall]) -> f64 {
         let stalled = |times: &StreamTimes| -> i64 {
             let from = stalls.partition_point(|stall| stall.to_ns <= times.sent_ns);
             let within = stalls[from..].iter().take_while(|stall| stall.from_ns < times.last_ns);

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use evidence::{DecodeStall, LoadEvidence, StreamTimes};
-pub use parts::MeanLatency;
+pub(crate) use parts::MeanLatency;
 pub use rules::{LoadContext, find_latency_cause};
 
 /// Why latency is what it is.
@@ -24,7 +24,7 @@ pub struct LatencyFinding {
     /// The cause.
     pub cause: LatencyCause,
     /// How the mean latency divides.
-    pub parts: MeanLatency,
+    pub(crate) parts: MeanLatency,
     /// The same as a sentence.
     pub sentence: String,
 }

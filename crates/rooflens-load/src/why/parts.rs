@@ -8,27 +8,27 @@ use crate::scrape::ServerSummary;
 
 /// Means over all requests with output.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct MeanLatency {
+pub(crate) struct MeanLatency {
     /// Requests.
-    pub requests: usize,
+    pub(crate) requests: usize,
     /// From the schedule to being sent.
-    pub client_wait_ns: f64,
+    pub(crate) client_wait_ns: f64,
     /// From being sent to the first token.
-    pub ttft_ns: f64,
+    pub(crate) ttft_ns: f64,
     /// From being sent to the last token.
-    pub e2e_ns: f64,
+    pub(crate) e2e_ns: f64,
     /// In the server's queue; null if it is not known.
-    pub queue_ns: Option<f64>,
+    pub(crate) queue_ns: Option<f64>,
     /// Whether the queue time is of Little's law: mean requests in the queue over requests per second.
-    pub queue_is_estimated: bool,
+    pub(crate) queue_is_estimated: bool,
     /// From being scheduled to the first token, as the server says.
-    pub prefill_ns: Option<f64>,
+    pub(crate) prefill_ns: Option<f64>,
     /// From the first token to the last, by the client.
-    pub decode_ns: f64,
+    pub(crate) decode_ns: f64,
     /// The rest of the time to the first token: front end, network.
-    pub front_end_ns: Option<f64>,
+    pub(crate) front_end_ns: Option<f64>,
     /// Requests served per second.
-    pub requests_per_s: Option<f64>,
+    pub(crate) requests_per_s: Option<f64>,
 }
 
 /// The server's own counts must be of this many of the client's requests: others may use it too.

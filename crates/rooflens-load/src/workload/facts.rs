@@ -10,45 +10,45 @@ use super::spec::{PromptSource, TraceFormat, WorkloadSpec};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadFacts {
     /// Sessions until the source ends; null where it does not.
-    pub sessions: Option<u64>,
+    pub(crate) sessions: Option<u64>,
     /// Tokens of first prompts; null where nobody counted.
-    pub input_tokens: Option<LengthFacts>,
+    pub(crate) input_tokens: Option<LengthFacts>,
     /// Most output tokens of first requests; null where there is no limit or it differs unknown.
-    pub output_tokens: Option<LengthFacts>,
+    pub(crate) output_tokens: Option<LengthFacts>,
     /// Whether prompts have exactly as many tokens as they should.
-    pub exact_input_tokens: bool,
+    pub(crate) exact_input_tokens: bool,
     /// Why the number of prompt tokens of requests is not known; null where it is.
-    pub prompt_tokens_unknown: Option<String>,
+    pub(crate) prompt_tokens_unknown: Option<String>,
     /// Whether each prompt differs from all others within its first words, so that a prefix cache does not help.
-    pub unique_prompts: bool,
+    pub(crate) unique_prompts: bool,
     /// From the first to the last arrival; null without arrival times.
     pub arrival_span_s: Option<f64>,
     /// Samples of the file that cannot be sent, as a conversation without a user's message.
-    pub skipped: u64,
+    pub(crate) skipped: u64,
 }
 
 /// A distribution of lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LengthFacts {
+pub(crate) struct LengthFacts {
     /// Smallest.
-    pub min: u32,
+    pub(crate) min: u32,
     /// Mean.
-    pub mean: f64,
+    pub(crate) mean: f64,
     /// Largest.
-    pub max: u32,
+    pub(crate) max: u32,
 }
 
 impl LengthFacts {
     /// Those of a distribution.
     #[must_use]
-    pub fn of_spec(spec: &LengthSpec) -> Self {
+    pub(crate) fn of_spec(spec: &LengthSpec) -> Self {
         let (min, max) = spec.limits();
         LengthFacts { min, mean: spec.mean().clamp(f64::from(min), f64::from(max)), max }
     }
 
     /// Those of a list; `None` of an empty one.
     #[must_use]
-    pub fn of_list(lengths: impl Iterator<Item = u32> + Clone) -> Option<Self> {
+    pub(crate) fn of_list(lengths: impl Iterator<Item = u32> + Clone) -> Option<Self> {
         let (min, max) = (lengths.clone().min()?, lengths.clone().max()?);
         let (count, sum) =
             lengths.fold((0_u64, 0_u64), |(count, sum), length| (count + 1, sum + u64::from(length)));

@@ -58,9 +58,9 @@ pub enum LengthSpec {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LengthBin {
     /// The length.
-    pub length: u32,
+    pub(crate) length: u32,
     /// How likely it is, relative to the others.
-    pub weight: f64,
+    pub(crate) weight: f64,
 }
 
 /// A number or a text, as a length may be written in JSON.
@@ -187,7 +187,7 @@ impl LengthSpec {
     ///
     /// # Errors
     /// What is wrong with it, for people.
-    pub fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let (least, most) = self.limits();
         if most > MAX_LENGTH {
             return Err(format!("{most} is above the largest length, {MAX_LENGTH}"));
@@ -218,7 +218,7 @@ impl LengthSpec {
 
     /// Smallest and largest length that may be drawn.
     #[must_use]
-    pub fn limits(&self) -> (u32, u32) {
+    pub(crate) fn limits(&self) -> (u32, u32) {
         match self {
             LengthSpec::Fixed(length) => (*length, *length),
             LengthSpec::Uniform { min, max }

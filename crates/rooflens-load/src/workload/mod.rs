@@ -22,7 +22,7 @@ mod words;
 mod tests;
 
 pub use error::OpenWorkloadError;
-pub use facts::{LengthFacts, WorkloadFacts};
+pub(crate) use facts::WorkloadFacts;
 pub use length::{DelaySpec, LengthBin, LengthSpec, MAX_LENGTH};
 pub use spec::{
     BodySpec, ConversationSpec, FileFormat, ImageSpec, LimitField, LoraShare, PromptSource, SharedPrefixSpec,

@@ -13,7 +13,7 @@ use crate::plan::Api;
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSpec {
     /// The endpoint that bodies are made for.
-    pub api: Api,
+    pub(crate) api: Api,
     /// The model's name at the server.
     pub model: String,
     /// Seed of everything that is drawn.
@@ -24,7 +24,7 @@ pub struct WorkloadSpec {
     #[serde(default)]
     pub tokenizer: Option<PathBuf>,
     /// Where prompts come from.
-    pub prompts: PromptSource,
+    pub(crate) prompts: PromptSource,
     /// Most output tokens of a request. For synthetic prompts required (but for embeddings and rerank); for files and
     /// traces it replaces what they say.
     #[serde(default)]
@@ -208,29 +208,29 @@ pub enum ImageSpec {
 #[serde(default, deny_unknown_fields)]
 pub struct BodySpec {
     /// Ask for a stream.
-    pub stream: bool,
+    pub(crate) stream: bool,
     /// Ask for `usage` at the end of a stream.
-    pub include_usage: bool,
+    pub(crate) include_usage: bool,
     /// Ask for `usage` in every chunk, as vLLM and SGLang can.
     pub continuous_usage: bool,
     /// Generate up to the limit whatever the model says. By default on for synthetic prompts and traces, off for files.
     pub ignore_eos: Option<bool>,
     /// Name of the limit of output tokens.
-    pub limit_field: LimitField,
+    pub(crate) limit_field: LimitField,
     /// Send prompts of `/v1/completions` as token ids.
     pub token_ids: bool,
     /// Sampling temperature.
-    pub temperature: Option<f64>,
+    pub(crate) temperature: Option<f64>,
     /// Nucleus sampling.
-    pub top_p: Option<f64>,
+    pub(crate) top_p: Option<f64>,
     /// Sample from this many.
-    pub top_k: Option<i64>,
+    pub(crate) top_k: Option<i64>,
     /// The server's sampling seed.
-    pub seed: Option<i64>,
+    pub(crate) seed: Option<i64>,
     /// The first message of a chat (`instructions` of responses).
-    pub system: Option<String>,
+    pub(crate) system: Option<String>,
     /// Documents per rerank request.
-    pub documents: u32,
+    pub(crate) documents: u32,
     /// More fields; they replace what is there.
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
@@ -269,7 +269,8 @@ pub enum LimitField {
 impl WorkloadSpec {
     /// Synthetic prompts with nothing special.
     #[must_use]
-    pub fn synthetic(
+    #[cfg(test)]
+    pub(crate) fn synthetic(
         api: Api,
         model: impl Into<String>,
         input_tokens: LengthSpec,
@@ -282,7 +283,8 @@ impl WorkloadSpec {
 
     /// Prompts of a file, with nothing special.
     #[must_use]
-    pub fn file(api: Api, model: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+    #[cfg(test)]
+    pub(crate) fn file(api: Api, model: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         let (path, format) = (path.into(), FileFormat::Auto);
         let prompts = PromptSource::File { path, format, limit: None, shuffle: false, repeat: false };
         WorkloadSpec::of(api, model, prompts)

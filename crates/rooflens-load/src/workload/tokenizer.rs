@@ -13,10 +13,10 @@ mod present {
 
     use super::super::error::OpenWorkloadError;
 
-    pub struct ModelTokenizer(Tokenizer);
+    pub(crate) struct ModelTokenizer(Tokenizer);
 
     impl ModelTokenizer {
-        pub fn open(file: &Path) -> Result<Self, OpenWorkloadError> {
+        pub(crate) fn open(file: &Path) -> Result<Self, OpenWorkloadError> {
             let path = || file.to_owned();
             let bytes =
                 std::fs::read(file).map_err(|source| OpenWorkloadError::Read { path: path(), source })?;
@@ -31,16 +31,16 @@ mod present {
             Ok(ModelTokenizer(tokenizer))
         }
 
-        pub fn ids(&self, text: &str, with_special: bool) -> Option<Vec<u32>> {
+        pub(crate) fn ids(&self, text: &str, with_special: bool) -> Option<Vec<u32>> {
             let encoding = self.0.encode_fast(text, with_special).ok()?;
             Some(encoding.get_ids().to_vec())
         }
 
-        pub fn text_of(&self, id: u32) -> Option<String> {
+        pub(crate) fn text_of(&self, id: u32) -> Option<String> {
             self.0.decode(&[id], true).ok()
         }
 
-        pub fn vocabulary_size(&self, with_added: bool) -> usize {
+        pub(crate) fn vocabulary_size(&self, with_added: bool) -> usize {
             self.0.get_vocab_size(with_added)
         }
     }
@@ -52,22 +52,22 @@ mod absent {
 
     use super::super::error::OpenWorkloadError;
 
-    pub enum ModelTokenizer {}
+    pub(crate) enum ModelTokenizer {}
 
     impl ModelTokenizer {
-        pub fn open(_: &Path) -> Result<Self, OpenWorkloadError> {
+        pub(crate) fn open(_: &Path) -> Result<Self, OpenWorkloadError> {
             Err(OpenWorkloadError::NoTokenizers)
         }
 
-        pub fn ids(&self, _: &str, _: bool) -> Option<Vec<u32>> {
+        pub(crate) fn ids(&self, _: &str, _: bool) -> Option<Vec<u32>> {
             match *self {}
         }
 
-        pub fn text_of(&self, _: u32) -> Option<String> {
+        pub(crate) fn text_of(&self, _: u32) -> Option<String> {
             match *self {}
         }
 
-        pub fn vocabulary_size(&self, _: bool) -> usize {
+        pub(crate) fn vocabulary_size(&self, _: bool) -> usize {
             match *self {}
         }
     }

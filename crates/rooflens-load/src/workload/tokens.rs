@@ -30,7 +30,7 @@ impl TokenCounter {
     ///
     /// # Errors
     /// There is none, or it cannot be read.
-    pub fn open(path: &Path) -> Result<Self, OpenWorkloadError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, OpenWorkloadError> {
         let file: PathBuf = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
         let tokenizer = ModelTokenizer::open(&file)?;
         Ok(TokenCounter { tokenizer: Arc::new(tokenizer), encoded_bytes: Arc::default() })
@@ -44,7 +44,7 @@ impl TokenCounter {
 
     /// Tokens of a prompt of `/v1/completions`, with the special tokens that the tokenizer adds.
     #[must_use]
-    pub fn count_prompt(&self, text: &str) -> Option<u32> {
+    pub(crate) fn count_prompt(&self, text: &str) -> Option<u32> {
         self.ids(text, true).map(|ids| ids.len() as u32)
     }
 
@@ -63,7 +63,8 @@ impl TokenCounter {
 
     /// Bytes of all texts that were encoded so far: what counting costs.
     #[must_use]
-    pub fn encoded_bytes(&self) -> u64 {
+    #[cfg(test)]
+    pub(crate) fn encoded_bytes(&self) -> u64 {
         self.encoded_bytes.load(Ordering::Relaxed)
     }
 }
@@ -101,11 +102,11 @@ pub struct CountAgreement {
     /// The difference, server less tokenizer, that is farthest from 0; of two alike the positive one.
     pub largest_difference: i64,
     /// Mean difference, server less tokenizer.
-    pub mean_difference: f64,
+    pub(crate) mean_difference: f64,
     /// The most frequent difference. If all have it, a constant explains them, as special tokens.
-    pub usual_difference: i64,
+    pub(crate) usual_difference: i64,
     /// Requests that have it.
-    pub usual_difference_requests: u64,
+    pub(crate) usual_difference_requests: u64,
 }
 
 /// Compares counts.

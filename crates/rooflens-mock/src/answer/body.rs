@@ -24,7 +24,7 @@ use crate::schedule::TokenSchedule;
 use crate::timer::{PreciseSleep, PreciseTimer};
 
 /// A place among the requests that are served at once; given back when dropped.
-pub struct ServingSlot {
+pub(crate) struct ServingSlot {
     metrics: Arc<MockMetrics>,
     kv_tokens: i64,
     _permit: Option<OwnedSemaphorePermit>,
@@ -33,7 +33,11 @@ pub struct ServingSlot {
 impl ServingSlot {
     /// Takes it.
     #[must_use]
-    pub fn new(metrics: Arc<MockMetrics>, permit: Option<OwnedSemaphorePermit>, prompt_tokens: u64) -> Self {
+    pub(crate) fn new(
+        metrics: Arc<MockMetrics>,
+        permit: Option<OwnedSemaphorePermit>,
+        prompt_tokens: u64,
+    ) -> Self {
         metrics.running.fetch_add(1, Relaxed);
         metrics.prompt_tokens.fetch_add(prompt_tokens, Relaxed);
         let mut slot = ServingSlot { metrics, kv_tokens: 0, _permit: permit };
@@ -55,39 +59,39 @@ impl Drop for ServingSlot {
 }
 
 /// All that an answer needs.
-pub struct AnswerSetup {
+pub(crate) struct AnswerSetup {
     /// Its text.
-    pub plan: AnswerPlan,
+    pub(crate) plan: AnswerPlan,
     /// When tokens are due.
-    pub schedule: TokenSchedule,
+    pub(crate) schedule: TokenSchedule,
     /// The timer of this thread.
-    pub timer: PreciseTimer,
+    pub(crate) timer: PreciseTimer,
     /// Its entry in the journal.
-    pub request: Rc<OpenRequest>,
+    pub(crate) request: Rc<OpenRequest>,
     /// Its connection.
-    pub connection: Rc<ConnectionState>,
+    pub(crate) connection: Rc<ConnectionState>,
     /// Counters of the server.
-    pub metrics: Arc<MockMetrics>,
+    pub(crate) metrics: Arc<MockMetrics>,
     /// Its slot.
-    pub slot: ServingSlot,
+    pub(crate) slot: ServingSlot,
     /// What goes wrong.
-    pub fault: Option<PlantedFault>,
+    pub(crate) fault: Option<PlantedFault>,
     /// Whether it is a stream.
-    pub streams: bool,
+    pub(crate) streams: bool,
     /// Whether other streams share the connection.
-    pub http2: bool,
+    pub(crate) http2: bool,
     /// Tokens of a chunk.
-    pub tokens_per_chunk: u64,
+    pub(crate) tokens_per_chunk: u64,
     /// Whether every byte is a frame.
-    pub byte_frames: bool,
+    pub(crate) byte_frames: bool,
     /// Whether characters are split between frames.
-    pub split_utf8: bool,
+    pub(crate) split_utf8: bool,
     /// Whether it is compressed.
-    pub gzip: bool,
+    pub(crate) gzip: bool,
     /// When the request arrived.
-    pub arrival: Instant,
+    pub(crate) arrival: Instant,
     /// When it got its slot.
-    pub started: Instant,
+    pub(crate) started: Instant,
 }
 
 struct Piece {
@@ -97,7 +101,7 @@ struct Piece {
 }
 
 /// An answer on its way.
-pub struct AnswerBody {
+pub(crate) struct AnswerBody {
     setup: AnswerSetup,
     is_finished: bool,
     next_token: u64,
@@ -116,7 +120,7 @@ pub struct AnswerBody {
 impl AnswerBody {
     /// Begins it.
     #[must_use]
-    pub fn new(setup: AnswerSetup) -> Self {
+    pub(crate) fn new(setup: AnswerSetup) -> Self {
         let encoder = setup.gzip.then(|| GzEncoder::new(Vec::new(), Compression::fast()));
         AnswerBody {
             setup,
@@ -139,7 +143,7 @@ impl AnswerBody {
     /// # Errors
     ///
     /// The connection is to end here.
-    pub async fn first_piece(&mut self) -> io::Result<()> {
+    pub(crate) async fn first_piece(&mut self) -> io::Result<()> {
         std::future::poll_fn(|context| self.poll_pieces(context)).await
     }
 

@@ -6,7 +6,7 @@ use super::words::{token_id, word};
 
 /// The API an answer follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerApi {
+pub(crate) enum AnswerApi {
     /// `/v1/completions`.
     Completions,
     /// `/v1/chat/completions`.
@@ -17,46 +17,46 @@ pub enum AnswerApi {
 
 /// Where a stream has `usage`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct UsageWish {
+pub(crate) struct UsageWish {
     /// At its end.
-    pub at_end: bool,
+    pub(crate) at_end: bool,
     /// In every chunk.
-    pub in_each: bool,
+    pub(crate) in_each: bool,
 }
 
 /// All that decides the text of an answer.
 #[derive(Debug, Clone)]
-pub struct AnswerPlan {
+pub(crate) struct AnswerPlan {
     /// Which API.
-    pub api: AnswerApi,
+    pub(crate) api: AnswerApi,
     /// Number of the request, which makes its id.
-    pub number: u64,
+    pub(crate) number: u64,
     /// Name of the model, as it stands in JSON.
-    pub model: String,
+    pub(crate) model: String,
     /// Seconds since 1970.
-    pub created: i64,
+    pub(crate) created: i64,
     /// Tokens of the prompt.
-    pub prompt_tokens: u64,
+    pub(crate) prompt_tokens: u64,
     /// Tokens of the answer.
-    pub output_tokens: u64,
+    pub(crate) output_tokens: u64,
     /// Tokens of reasoning, at the begin.
-    pub reasoning: u64,
+    pub(crate) reasoning: u64,
     /// Tokens of a tool call, at the end.
-    pub tool_call: u64,
+    pub(crate) tool_call: u64,
     /// Where `usage` is.
-    pub usage: UsageWish,
+    pub(crate) usage: UsageWish,
     /// Whether chunks have the ids of their tokens.
-    pub token_ids: bool,
+    pub(crate) token_ids: bool,
     /// Whether lines end with CR LF.
-    pub crlf: bool,
+    pub(crate) crlf: bool,
     /// Whether there are comments between events.
-    pub comments: bool,
+    pub(crate) comments: bool,
     /// Whether there are chunks without text.
-    pub empty_deltas: bool,
+    pub(crate) empty_deltas: bool,
     /// Whether a stream ends with `[DONE]`.
-    pub done: bool,
+    pub(crate) done: bool,
     /// Whether the text has characters of several bytes.
-    pub wide: bool,
+    pub(crate) wide: bool,
 }
 
 /// What a token is part of.
@@ -83,7 +83,7 @@ impl AnswerPlan {
 
     /// Reasoning among the first `count` tokens.
     #[must_use]
-    pub fn reasoning_upto(&self, count: u64) -> u64 {
+    pub(crate) fn reasoning_upto(&self, count: u64) -> u64 {
         if self.api == AnswerApi::Completions { 0 } else { count.min(self.reasoning).min(self.output_tokens) }
     }
 
@@ -118,7 +118,7 @@ impl AnswerPlan {
 
     /// What comes before the first token.
     #[must_use]
-    pub fn prologue(&self) -> String {
+    pub(crate) fn prologue(&self) -> String {
         let mut out = String::new();
         match self.api {
             AnswerApi::Completions => {}
@@ -133,7 +133,7 @@ impl AnswerPlan {
 
     /// The events with tokens `from..upto`.
     #[must_use]
-    pub fn chunk(&self, from: u64, upto: u64) -> String {
+    pub(crate) fn chunk(&self, from: u64, upto: u64) -> String {
         let mut out = String::with_capacity(320);
         if self.api == AnswerApi::Responses {
             self.responses_chunk(&mut out, from, upto);
@@ -227,7 +227,7 @@ impl AnswerPlan {
 
     /// What comes after the last token.
     #[must_use]
-    pub fn epilogue(&self) -> String {
+    pub(crate) fn epilogue(&self) -> String {
         let mut out = String::new();
         if self.api == AnswerApi::Responses {
             self.responses_epilogue(&mut out);
@@ -247,7 +247,7 @@ impl AnswerPlan {
 
     /// An error in the middle of a stream.
     #[must_use]
-    pub fn error_event(&self) -> String {
+    pub(crate) fn error_event(&self) -> String {
         let mut out = String::new();
         if self.api == AnswerApi::Responses {
             let json = r#"{"type":"error","code":"server_error","message":"planted error","param":null,"sequence_number":99}"#;
@@ -265,7 +265,7 @@ impl AnswerPlan {
 
     /// The answer as one document, not a stream.
     #[must_use]
-    pub fn whole(&self) -> String {
+    pub(crate) fn whole(&self) -> String {
         if self.api == AnswerApi::Responses {
             return self.responses_whole(true);
         }

@@ -5,5 +5,5 @@ mod events;
 mod responses;
 mod words;
 
-pub use body::{AnswerBody, AnswerSetup, ServingSlot};
-pub use events::{AnswerApi, AnswerPlan, UsageWish};
+pub(crate) use body::{AnswerBody, AnswerSetup, ServingSlot};
+pub(crate) use events::{AnswerApi, AnswerPlan, UsageWish};

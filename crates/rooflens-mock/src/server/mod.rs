@@ -14,7 +14,7 @@ use tokio::sync::{mpsc as channel, oneshot};
 use tokio::task::LocalSet;
 
 use self::connection::Acceptor;
-pub use self::shared::MockState;
+pub(crate) use self::shared::MockState;
 use crate::io::ask_for_receive_times;
 use crate::journal::ServerLog;
 use crate::options::MockOptions;

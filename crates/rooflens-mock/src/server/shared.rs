@@ -11,26 +11,26 @@ use crate::metrics::MockMetrics;
 use crate::options::MockOptions;
 
 /// What all threads of a server share.
-pub struct MockState {
+pub(crate) struct MockState {
     /// How it was started.
-    pub options: MockOptions,
+    pub(crate) options: MockOptions,
     /// Counters.
-    pub metrics: Arc<MockMetrics>,
+    pub(crate) metrics: Arc<MockMetrics>,
     /// Ended requests.
-    pub journal: Arc<Journal>,
+    pub(crate) journal: Arc<Journal>,
     /// Places for requests, if they are limited.
-    pub slots: Option<Arc<Semaphore>>,
+    pub(crate) slots: Option<Arc<Semaphore>>,
     /// When the first request came.
-    pub first_request: OnceLock<Instant>,
+    pub(crate) first_request: OnceLock<Instant>,
     /// Tells the main thread to end.
-    pub quit: mpsc::Sender<()>,
+    pub(crate) quit: mpsc::Sender<()>,
     requests: AtomicU64,
 }
 
 impl MockState {
     /// Nothing has happened yet.
     #[must_use]
-    pub fn new(options: MockOptions, quit: mpsc::Sender<()>) -> Self {
+    pub(crate) fn new(options: MockOptions, quit: mpsc::Sender<()>) -> Self {
         let keeps_writes = options.log.is_some() && !options.totals_only;
         MockState {
             metrics: Arc::default(),
@@ -45,13 +45,13 @@ impl MockState {
 
     /// The number of a request that just came.
     #[must_use]
-    pub fn next_number(&self) -> u64 {
+    pub(crate) fn next_number(&self) -> u64 {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
 
     /// What was done so far.
     #[must_use]
-    pub fn log(&self) -> ServerLog {
+    pub(crate) fn log(&self) -> ServerLog {
         let mut log = self.journal.log();
         log.totals.profiles_started = self.metrics.profiles_started.load(Ordering::Relaxed);
         log.totals.profiles_stopped = self.metrics.profiles_stopped.load(Ordering::Relaxed);

@@ -36,7 +36,7 @@ pub struct TimelineSeries {
 impl Timeline {
     /// The chart of a page. Of many points, those that stand out are kept: the greatest of each stretch.
     #[must_use]
-    pub fn chart(&self) -> Chart {
+    pub(crate) fn chart(&self) -> Chart {
         let series = |one: &TimelineSeries| Series {
             label: one.label.clone(),
             tone: one.tone,

@@ -9,7 +9,7 @@ pub use table::{Column, Field, LeftOut, Level, Row, Table, TableColumn};
 
 use std::borrow::Cow;
 
-use rooflens_compare::headline::MetricUnit;
+use rooflens_analyze::compare::headline::MetricUnit;
 use rooflens_schema::DocumentSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -59,11 +59,11 @@ pub enum Block {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Fact {
     /// What it is; empty where the value says it.
-    pub label: String,
+    pub(crate) label: String,
     /// How much.
-    pub value: Cell,
+    pub(crate) value: Cell,
     /// What it means; may be empty.
-    pub help: Cow<'static, str>,
+    pub(crate) help: Cow<'static, str>,
 }
 
 impl Fact {
@@ -73,12 +73,12 @@ impl Fact {
     }
 
     /// A fact that needs no label.
-    pub fn plain(words: impl Into<String>) -> Self {
+    pub(crate) fn plain(words: impl Into<String>) -> Self {
         Fact::new("", Cell::text(words))
     }
 
     /// Adds what it means.
-    pub fn help(mut self, help: &'static str) -> Self {
+    pub(crate) fn help(mut self, help: &'static str) -> Self {
         self.help = help.into();
         self
     }
@@ -255,7 +255,7 @@ pub enum Grade {
 
 impl Grade {
     /// The word.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Grade::Ok => "ok",
             Grade::Info => "info",
@@ -282,7 +282,7 @@ pub struct Remark {
 
 impl Remark {
     /// `×3`; nothing where it was met once or the sentence tells.
-    pub fn how_often(&self) -> String {
+    pub(crate) fn how_often(&self) -> String {
         match self.count {
             Some(count) if count != 1 => format!("×{}", format::count(count)),
             _ => String::new(),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rooflens_compare::headline::MetricUnit;
+use rooflens_analyze::compare::headline::MetricUnit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -72,7 +72,7 @@ impl Tone {
     ];
 
     /// Name for style sheets.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Tone::Compute => "compute",
             Tone::Attention => "attention",
@@ -100,20 +100,20 @@ impl Tone {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Stack {
     /// What the parts are, in order.
-    pub parts: Vec<(Tone, String)>,
+    pub(crate) parts: Vec<(Tone, String)>,
     /// The bars.
-    pub bars: Vec<StackBar>,
+    pub(crate) bars: Vec<StackBar>,
 }
 
 /// One bar.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StackBar {
     /// What the whole is.
-    pub label: String,
+    pub(crate) label: String,
     /// Length of each part.
-    pub parts_ns: Vec<i64>,
+    pub(crate) parts_ns: Vec<i64>,
     /// Length of the whole.
-    pub whole_ns: i64,
+    pub(crate) whole_ns: i64,
 }
 
 impl StackBar {
@@ -172,7 +172,7 @@ impl ChartUnit {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Drawing {
     /// What it shows, for those who cannot see it.
-    pub title: String,
+    pub(crate) title: String,
     /// Path of its file, from the page's own folder; empty where it has none, and pages alone show it.
     pub path: String,
     /// The figure as [`crate::figure`] draws it: its names are escaped already.
@@ -183,29 +183,29 @@ pub struct Drawing {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Chart {
     /// What it shows.
-    pub title: String,
+    pub(crate) title: String,
     /// The horizontal axis: how values lie along it, as `over time`, and its unit.
-    pub x: (Cow<'static, str>, ChartUnit),
+    pub(crate) x: (Cow<'static, str>, ChartUnit),
     /// The vertical axis: what the values are, and their unit.
-    pub y: (Cow<'static, str>, ChartUnit),
+    pub(crate) y: (Cow<'static, str>, ChartUnit),
     /// How it is drawn.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
     /// The values.
-    pub series: Vec<Series>,
+    pub(crate) series: Vec<Series>,
     /// Values worth a line across the chart.
-    pub rules: Vec<(Cow<'static, str>, f64)>,
+    pub(crate) rules: Vec<(Cow<'static, str>, f64)>,
 }
 
 /// One set of values.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// What they are.
-    pub label: String,
+    pub(crate) label: String,
     /// What they stand for.
-    pub tone: Tone,
+    pub(crate) tone: Tone,
     /// `(x, y)`, by x.
     #[serde(deserialize_with = "points")]
-    pub points: Vec<(f64, f64)>,
+    pub(crate) points: Vec<(f64, f64)>,
 }
 
 /// Reads points as JSON has them, where a number that is not finite is null.

@@ -27,15 +27,15 @@ pub struct Column {
     /// Name for programs, with the unit: the header in CSV.
     pub key: &'static str,
     /// Name for people.
-    pub title: &'static str,
+    pub(crate) title: &'static str,
     /// What it means; may be empty.
-    pub help: &'static str,
+    pub(crate) help: &'static str,
     /// Whether it holds numbers: these are aligned right and sort largest first.
-    pub number: bool,
+    pub(crate) number: bool,
     /// Where it appears.
-    pub level: Level,
+    pub(crate) level: Level,
     /// Whether a bar is drawn beside each value, which then is a share.
-    pub bar: bool,
+    pub(crate) bar: bool,
 }
 
 impl Column {
@@ -50,7 +50,7 @@ impl Column {
     }
 
     /// A column of shares with bars.
-    pub const fn bar(key: &'static str, title: &'static str) -> Self {
+    pub(crate) const fn bar(key: &'static str, title: &'static str) -> Self {
         Column { bar: true, ..Column::number(key, title) }
     }
 
@@ -61,7 +61,7 @@ impl Column {
     }
 
     /// Adds what it means.
-    pub const fn help(mut self, help: &'static str) -> Self {
+    pub(crate) const fn help(mut self, help: &'static str) -> Self {
         self.help = help;
         self
     }
@@ -113,9 +113,9 @@ pub struct Row {
     /// A cell for each column.
     pub cells: Vec<Cell>,
     /// Its parts, in the same columns; pages show them on demand.
-    pub children: Vec<Row>,
+    pub(crate) children: Vec<Row>,
     /// What its bar stands for.
-    pub tone: Tone,
+    pub(crate) tone: Tone,
 }
 
 impl Row {
@@ -129,11 +129,11 @@ impl Row {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// How many.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// What share of the whole they make up, where that has a meaning.
-    pub share: Option<f64>,
+    pub(crate) share: Option<f64>,
     /// Where they are.
-    pub place: Cow<'static, str>,
+    pub(crate) place: Cow<'static, str>,
 }
 
 impl Table {
@@ -165,7 +165,7 @@ impl Table {
     }
 
     /// Says where the rows left out are, and what they make up in all.
-    pub fn rest<T>(mut self, place: &'static str, items: &[T], share: impl Fn(&T) -> f64) -> Self {
+    pub(crate) fn rest<T>(mut self, place: &'static str, items: &[T], share: impl Fn(&T) -> f64) -> Self {
         if let Some(left_out) = &mut self.left_out {
             left_out.place = place.into();
             left_out.share = Some(items[self.rows.len()..].iter().map(share).sum());
@@ -174,7 +174,7 @@ impl Table {
     }
 
     /// Marks columns whose numbers were not measured, and why.
-    pub fn without(mut self, column: impl Fn(&TableColumn) -> bool, reason: &'static str) -> Self {
+    pub(crate) fn without(mut self, column: impl Fn(&TableColumn) -> bool, reason: &'static str) -> Self {
         for (index, _) in self.columns.iter().enumerate().filter(|(_, found)| column(found)) {
             for row in &mut self.rows {
                 row.cells[index] = Cell::missing(reason);
@@ -191,7 +191,7 @@ impl Table {
     }
 
     /// Why a column has no value in any row.
-    pub fn hollow(&self, index: usize) -> Option<&str> {
+    pub(crate) fn hollow(&self, index: usize) -> Option<&str> {
         fn reason(row: &Row, index: usize) -> Option<&str> {
             if let Cell::Missing(reason) = &row.cells[index] { Some(reason) } else { None }
         }
@@ -200,7 +200,7 @@ impl Table {
     }
 
     /// Says what each row's bar stands for.
-    pub fn tones<T>(mut self, items: &[impl Borrow<T>], tone: impl Fn(&T) -> Tone) -> Self {
+    pub(crate) fn tones<T>(mut self, items: &[impl Borrow<T>], tone: impl Fn(&T) -> Tone) -> Self {
         for (row, item) in self.rows.iter_mut().zip(items) {
             row.tone = tone(item.borrow());
         }
@@ -208,7 +208,7 @@ impl Table {
     }
 
     /// Adds the parts of each row, in the table's columns.
-    pub fn children<T>(mut self, items: &[T], children: impl Fn(&T) -> Vec<Vec<Cell>>) -> Self {
+    pub(crate) fn children<T>(mut self, items: &[T], children: impl Fn(&T) -> Vec<Vec<Cell>>) -> Self {
         for (row, item) in self.rows.iter_mut().zip(items) {
             row.children = children(item).into_iter().map(Row::new).collect();
         }

@@ -16,51 +16,51 @@ const GIGA: f64 = 1e9;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CollectivesPlot {
     /// The links of a device; null where the device is not known.
-    pub link: Option<LinkRate>,
+    pub(crate) link: Option<LinkRate>,
     /// Collectives of one size, most time first.
-    pub points: Vec<CollectivePoint>,
+    pub(crate) points: Vec<CollectivePoint>,
 }
 
 /// The links of a device, together and in one direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LinkRate {
+pub(crate) struct LinkRate {
     /// The device.
-    pub device: String,
+    pub(crate) device: String,
     /// `scale_up` (NVLink, xGMI) or `host` (PCIe).
-    pub kind: Cow<'static, str>,
+    pub(crate) kind: Cow<'static, str>,
     /// Bytes per second.
-    pub bytes_per_s: f64,
+    pub(crate) bytes_per_s: f64,
 }
 
 /// A collective with messages of one size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CollectivePoint {
+pub(crate) struct CollectivePoint {
     /// The collective.
-    pub name: String,
+    pub(crate) name: String,
     /// Element type.
-    pub dtype: Option<String>,
+    pub(crate) dtype: Option<String>,
     /// Ranks in the group.
-    pub group_size: Option<i32>,
+    pub(crate) group_size: Option<i32>,
     /// Bytes of one call.
-    pub bytes: i64,
+    pub(crate) bytes: i64,
     /// Calls.
-    pub count: usize,
+    pub(crate) count: usize,
     /// Median time of a call: of the transfer where ranks are matched, else of the whole.
-    pub p50_ns: Option<i64>,
+    pub(crate) p50_ns: Option<i64>,
     /// All calls together.
-    pub total_ns: Option<i64>,
+    pub(crate) total_ns: Option<i64>,
     /// Time in which ranks waited for the last to arrive; null where ranks are not matched.
-    pub wait_ns: Option<i64>,
+    pub(crate) wait_ns: Option<i64>,
     /// Bus bandwidth in bytes per second.
-    pub bus_bytes_per_s: f64,
+    pub(crate) bus_bytes_per_s: f64,
     /// Of the link's rate, 0 to 1; null where it is not known.
-    pub link_share: Option<f64>,
+    pub(crate) link_share: Option<f64>,
 }
 
 impl CollectivePoint {
     /// What is comparable with it: `allreduce, bf16, 8 ranks`.
     #[must_use]
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let ranks = self.group_size.map(|ranks| format!("{ranks} ranks"));
         let words = [Some(self.name.clone()), self.dtype.clone(), ranks];
         words.into_iter().flatten().collect::<Vec<String>>().join(", ")

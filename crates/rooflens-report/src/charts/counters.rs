@@ -18,7 +18,7 @@ const DEVICES: usize = 4;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CountersPlot {
     /// The step of the run that was sampled.
-    pub step: Cow<'static, str>,
+    pub(crate) step: Cow<'static, str>,
     /// The host and the devices.
     pub subjects: Vec<SubjectCounters>,
 }
@@ -27,9 +27,9 @@ pub struct CountersPlot {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SubjectCounters {
     /// `host` or `device 0`.
-    pub name: String,
+    pub(crate) name: String,
     /// What it is called.
-    pub model: String,
+    pub(crate) model: String,
     /// Its levels.
     pub levels: Vec<CounterLevel>,
     /// When its clocks were throttled; null where it was not sampled.
@@ -40,11 +40,11 @@ pub struct SubjectCounters {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterLevel {
     /// Column of the table `counters`.
-    pub column: Cow<'static, str>,
+    pub(crate) column: Cow<'static, str>,
     /// What it is.
-    pub title: Cow<'static, str>,
+    pub(crate) title: Cow<'static, str>,
     /// The base unit of the values: `W`, `Hz`, `B`, `°C`, or `1` for a share.
-    pub unit: Cow<'static, str>,
+    pub(crate) unit: Cow<'static, str>,
     /// `[ns, value]`, since the first sample.
     pub points: Vec<(i64, f64)>,
 }
@@ -57,7 +57,7 @@ pub struct ThrottleStretch {
     /// The sample after its last.
     pub to_ns: i64,
     /// Why.
-    pub reasons: Vec<String>,
+    pub(crate) reasons: Vec<String>,
 }
 
 pub(super) struct CountersChart;

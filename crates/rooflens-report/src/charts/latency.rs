@@ -17,7 +17,7 @@ pub struct LatencyPlot {
 impl LatencyPlot {
     /// Each latency that two levels or more have, as `(tokens per second, ns)`.
     #[must_use]
-    pub fn lines(&self) -> Vec<(&'static str, Vec<(f64, f64)>)> {
+    pub(crate) fn lines(&self) -> Vec<(&'static str, Vec<(f64, f64)>)> {
         let line = |of: fn(&LatencyPoint) -> Option<f64>| -> Vec<(f64, f64)> {
             self.levels.iter().filter_map(|level| Some((level.output_tokens_per_s, of(level)?))).collect()
         };
@@ -37,25 +37,25 @@ impl LatencyPlot {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyPoint {
     /// What was offered, as `16 users`.
-    pub offered: String,
+    pub(crate) offered: String,
     /// Output tokens per second.
     pub output_tokens_per_s: f64,
     /// Output tokens per second and user.
-    pub per_user: Option<f64>,
+    pub(crate) per_user: Option<f64>,
     /// Median time to first token.
-    pub ttft_p50_ns: Option<f64>,
+    pub(crate) ttft_p50_ns: Option<f64>,
     /// 99th percentile of it.
-    pub ttft_p99_ns: Option<f64>,
+    pub(crate) ttft_p99_ns: Option<f64>,
     /// Median time per output token.
-    pub tpot_p50_ns: Option<f64>,
+    pub(crate) tpot_p50_ns: Option<f64>,
     /// 99th percentile of it.
-    pub tpot_p99_ns: Option<f64>,
+    pub(crate) tpot_p99_ns: Option<f64>,
     /// Share of failed requests.
-    pub failed: Option<f64>,
+    pub(crate) failed: Option<f64>,
     /// Whether the objectives are met; null without objectives.
-    pub is_met: Option<bool>,
+    pub(crate) is_met: Option<bool>,
     /// Whether the client kept up.
-    pub is_valid: bool,
+    pub(crate) is_valid: bool,
 }
 
 pub(super) struct LatencyChart;

@@ -15,7 +15,7 @@ use crate::format;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HeatPlot {
     /// Whether lower bounds are known: then colours are lost time, else all time.
-    pub has_floor: bool,
+    pub(crate) has_floor: bool,
     /// The phases with layers, most time first.
     pub phases: Vec<PhaseHeat>,
 }
@@ -24,13 +24,13 @@ pub struct HeatPlot {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseHeat {
     /// The phase.
-    pub phase: Cow<'static, str>,
+    pub(crate) phase: Cow<'static, str>,
     /// Its steps.
-    pub steps: usize,
+    pub(crate) steps: usize,
     /// Share of the phase's kernel time that the cells hold, 0 to 1.
-    pub covered: f64,
+    pub(crate) covered: f64,
     /// The layers, in order.
-    pub layers: Vec<i32>,
+    pub(crate) layers: Vec<i32>,
     /// The classes, most time first.
     pub classes: Vec<Cow<'static, str>>,
     /// What ran.
@@ -41,19 +41,19 @@ pub struct PhaseHeat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HeatCell {
     /// The layer.
-    pub layer: i32,
+    pub(crate) layer: i32,
     /// The class.
-    pub class: Cow<'static, str>,
+    pub(crate) class: Cow<'static, str>,
     /// Their time.
-    pub ns: i64,
+    pub(crate) ns: i64,
     /// Their lower bound; null where it is not known.
-    pub floor_ns: Option<i64>,
+    pub(crate) floor_ns: Option<i64>,
 }
 
 impl PhaseHeat {
     /// What the cells are sums of, in words.
     #[must_use]
-    pub fn about(&self) -> String {
+    pub(crate) fn about(&self) -> String {
         let steps = if self.steps > 1 { format!("sum over {} steps, ", self.steps) } else { String::new() };
         let share = format::share(self.covered);
         // With lower bounds, only what an operator of the model does is shown.

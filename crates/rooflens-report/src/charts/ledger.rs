@@ -14,35 +14,35 @@ use crate::sections::ledger_tone;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerPlot {
     /// The lines that have time, in the order of the ledger.
-    pub lines: Vec<LedgerPart>,
+    pub(crate) lines: Vec<LedgerPart>,
     /// The phases, most time first.
-    pub phases: Vec<PhaseBar>,
+    pub(crate) phases: Vec<PhaseBar>,
 }
 
 /// A line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LedgerPart {
+pub(crate) struct LedgerPart {
     /// The line.
-    pub line: Line,
+    pub(crate) line: Line,
     /// Its name.
-    pub title: Cow<'static, str>,
+    pub(crate) title: Cow<'static, str>,
     /// What stands on it.
-    pub meaning: Cow<'static, str>,
+    pub(crate) meaning: Cow<'static, str>,
     /// Its colour.
-    pub tone: Tone,
+    pub(crate) tone: Tone,
 }
 
 /// The time of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PhaseBar {
+pub(crate) struct PhaseBar {
     /// The phase.
-    pub phase: String,
+    pub(crate) phase: String,
     /// Its steps; 0 outside of steps.
-    pub steps: usize,
+    pub(crate) steps: usize,
     /// Its time: the sum of its lines.
-    pub wall_ns: i64,
+    pub(crate) wall_ns: i64,
     /// Time on each line, in the order of `lines`.
-    pub ns: Vec<i64>,
+    pub(crate) ns: Vec<i64>,
 }
 
 pub(super) struct LedgerChart;

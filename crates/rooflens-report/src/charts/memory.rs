@@ -14,26 +14,26 @@ const DEVICES: usize = 8;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryPlot {
     /// The devices, the highest peak first.
-    pub devices: Vec<DevicePlot>,
+    pub(crate) devices: Vec<DevicePlot>,
 }
 
 /// The memory of a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DevicePlot {
+pub(crate) struct DevicePlot {
     /// Rank.
-    pub rank: i32,
+    pub(crate) rank: i32,
     /// Device; -1 for the host.
-    pub device: i32,
+    pub(crate) device: i32,
     /// Most bytes allocated at once; null where the trace has no totals.
-    pub peak_bytes: Option<i64>,
+    pub(crate) peak_bytes: Option<i64>,
     /// When that was.
-    pub peak_ts_ns: Option<i64>,
+    pub(crate) peak_ts_ns: Option<i64>,
     /// Most bytes reserved.
-    pub reserved_bytes: Option<i64>,
+    pub(crate) reserved_bytes: Option<i64>,
     /// `[ts_ns, bytes]`.
-    pub points: Vec<(i64, i64)>,
+    pub(crate) points: Vec<(i64, i64)>,
     /// What is allocated at the peak, the most bytes first; empty where the trace does not tell who allocates.
-    pub holders: Vec<PeakHolder>,
+    pub(crate) holders: Vec<PeakHolder>,
 }
 
 impl DevicePlot {
@@ -49,11 +49,11 @@ impl DevicePlot {
 
 /// What one place in the program holds at the peak.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PeakHolder {
+pub(crate) struct PeakHolder {
     /// The call site; null for what was allocated before the first event.
-    pub site: Option<String>,
+    pub(crate) site: Option<String>,
     /// Bytes.
-    pub bytes: i64,
+    pub(crate) bytes: i64,
 }
 
 pub(super) struct MemoryChart;

@@ -16,14 +16,14 @@ mod steps;
 mod still;
 mod vega;
 
-pub use collectives::{CollectivePoint, CollectivesPlot, LinkRate};
-pub use counters::{CounterLevel, CountersPlot, SubjectCounters, ThrottleStretch};
-pub use latency::{LatencyPlot, LatencyPoint};
-pub use layers::{HeatCell, HeatPlot, PhaseHeat};
-pub use ledger::{LedgerPart, LedgerPlot, PhaseBar};
-pub use memory::{DevicePlot, MemoryPlot, PeakHolder};
-pub use roofline::{PointGrain, RoofPeak, RooflinePlot, RooflinePoint};
-pub use steps::{StepGroup, StepPoint, StepsPlot};
+pub(crate) use collectives::{CollectivesPlot, LinkRate};
+pub(crate) use counters::CountersPlot;
+pub(crate) use latency::LatencyPlot;
+pub(crate) use layers::HeatPlot;
+pub(crate) use ledger::{LedgerPlot, PhaseBar};
+pub(crate) use memory::MemoryPlot;
+pub(crate) use roofline::{PointGrain, RooflinePlot, RooflinePoint};
+pub(crate) use steps::StepsPlot;
 
 use std::borrow::Cow;
 
@@ -89,7 +89,7 @@ pub struct MissingChart {
     /// Its name in [`ALL`].
     pub name: Cow<'static, str>,
     /// What it would show.
-    pub title: Cow<'static, str>,
+    pub(crate) title: Cow<'static, str>,
     /// Why it cannot.
     pub reason: String,
 }

@@ -23,32 +23,32 @@ const ALIKE: f64 = 1e-3;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RooflinePlot {
     /// The device; null where it is not known.
-    pub device: Option<String>,
+    pub(crate) device: Option<String>,
     /// The model whose work is counted; null where the work is that of recorded shapes.
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// Memory bandwidth of the device in bytes per second.
-    pub bytes_per_s: Option<f64>,
+    pub(crate) bytes_per_s: Option<f64>,
     /// Dense peaks of the device, the highest first.
-    pub peaks: Vec<RoofPeak>,
+    pub(crate) peaks: Vec<RoofPeak>,
     /// Kernels, operators and layers.
-    pub points: Vec<RooflinePoint>,
+    pub(crate) points: Vec<RooflinePoint>,
 }
 
 /// A level roof.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RoofPeak {
+pub(crate) struct RoofPeak {
     /// The precisions that have it, as `bf16, fp16`.
-    pub precision: String,
+    pub(crate) precision: String,
     /// FLOP/s.
-    pub flops_per_s: f64,
+    pub(crate) flops_per_s: f64,
     /// Whether any point has this peak.
-    pub is_used: bool,
+    pub(crate) is_used: bool,
 }
 
 /// What a point stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum PointGrain {
+pub(crate) enum PointGrain {
     /// An operator of the model, or of the trace by its shapes.
     Operator,
     /// A kernel.
@@ -59,53 +59,53 @@ pub enum PointGrain {
 
 /// A point, over all steps of its phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RooflinePoint {
+pub(crate) struct RooflinePoint {
     /// What it stands for.
-    pub grain: PointGrain,
+    pub(crate) grain: PointGrain,
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Full name of a kernel, where `name` is a short one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub full_name: Option<String>,
+    pub(crate) full_name: Option<String>,
     /// Its class.
-    pub class: Cow<'static, str>,
+    pub(crate) class: Cow<'static, str>,
     /// The layer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub layer: Option<i32>,
+    pub(crate) layer: Option<i32>,
     /// The phase of its steps; null where phases are not told apart.
-    pub phase: Option<Cow<'static, str>>,
+    pub(crate) phase: Option<Cow<'static, str>>,
     /// Number of executions; null where it is not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<usize>,
+    pub(crate) count: Option<usize>,
     /// Its time.
-    pub ns: i64,
+    pub(crate) ns: i64,
     /// Lower bound of its time; null where it is not known.
-    pub floor_ns: Option<i64>,
+    pub(crate) floor_ns: Option<i64>,
     /// FLOPs that its results need.
-    pub flops: f64,
+    pub(crate) flops: f64,
     /// Bytes that must move.
-    pub bytes: f64,
+    pub(crate) bytes: f64,
     /// What limits it: `compute` or `memory`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<Cow<'static, str>>,
+    pub(crate) limit: Option<Cow<'static, str>>,
 }
 
 impl RooflinePoint {
     /// FLOPs for each byte.
     #[must_use]
-    pub fn intensity(&self) -> f64 {
+    pub(crate) fn intensity(&self) -> f64 {
         self.flops / self.bytes
     }
 
     /// FLOP/s that it achieved.
     #[must_use]
-    pub fn flops_per_s(&self) -> f64 {
+    pub(crate) fn flops_per_s(&self) -> f64 {
         self.flops * 1e9 / self.ns as f64
     }
 
     /// Time above the lower bound.
     #[must_use]
-    pub fn lost_ns(&self) -> Option<i64> {
+    pub(crate) fn lost_ns(&self) -> Option<i64> {
         self.floor_ns.map(|floor| self.ns - floor)
     }
 

@@ -18,43 +18,43 @@ const LEAST: usize = 3;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepsPlot {
     /// Groups of like steps, the one with the most time first.
-    pub groups: Vec<StepGroup>,
+    pub(crate) groups: Vec<StepGroup>,
 }
 
 /// Steps that are alike.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StepGroup {
+pub(crate) struct StepGroup {
     /// Their common name.
-    pub name: String,
+    pub(crate) name: String,
     /// What they do.
-    pub phase: Cow<'static, str>,
+    pub(crate) phase: Cow<'static, str>,
     /// Whose time it is: `device` or `host`.
-    pub timeline: Cow<'static, str>,
+    pub(crate) timeline: Cow<'static, str>,
     /// How many there are.
-    pub count: usize,
+    pub(crate) count: usize,
     /// Whether `points` are some of them only, evenly sampled.
-    pub is_sampled: bool,
+    pub(crate) is_sampled: bool,
     /// Steps that the recording disturbed, which are not among the points.
-    pub flawed: usize,
+    pub(crate) flawed: usize,
     /// Median.
-    pub p50_ns: Option<i64>,
+    pub(crate) p50_ns: Option<i64>,
     /// 99th percentile.
-    pub p99_ns: Option<i64>,
+    pub(crate) p99_ns: Option<i64>,
     /// The steps, in order of start.
-    pub points: Vec<StepPoint>,
+    pub(crate) points: Vec<StepPoint>,
 }
 
 /// A step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StepPoint {
+pub(crate) struct StepPoint {
     /// Its rank; null where it is not known.
-    pub rank: Option<i32>,
+    pub(crate) rank: Option<i32>,
     /// The number that the trace gives it, else its place among the steps of its group on its rank, from 0.
-    pub number: usize,
+    pub(crate) number: usize,
     /// Its start since the run's clock base; null where it is not known.
-    pub ts_ns: Option<i64>,
+    pub(crate) ts_ns: Option<i64>,
     /// Its duration.
-    pub ns: i64,
+    pub(crate) ns: i64,
 }
 
 pub(super) struct StepsChart;

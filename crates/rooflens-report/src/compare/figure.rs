@@ -1,9 +1,9 @@
 //! Where the time of both sides went, to look at: a bar for each side, of the same parts, in the colours that classes and
 //! causes of idle time have everywhere.
 
+use rooflens_analyze::compare::{AccountRow, Entry, Pair};
 use rooflens_analyze::kernel_catalog::KernelClass;
 use rooflens_analyze::ledger::{Line, is_needed};
-use rooflens_compare::{AccountRow, Entry, Pair};
 
 use super::lead::{scope, shown_account};
 use super::tables::cause;

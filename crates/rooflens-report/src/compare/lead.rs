@@ -1,7 +1,7 @@
 //! What a comparison comes to, in a few sentences: what differs on purpose, the largest change, and what the time
 //! is made of.
 
-use rooflens_compare::{
+use rooflens_analyze::compare::{
     Account, AccountRow, Check, CheckVerdict, ComparedLine, ConfigDifference, Entry, Headline, Pair,
     PhaseChange, PlaceChange,
 };

@@ -5,7 +5,7 @@ mod lead;
 mod overview;
 mod tables;
 
-use rooflens_compare::{Account, ComparedLine, How, Pair, PhaseChange};
+use rooflens_analyze::compare::{Account, ComparedLine, How, Pair, PhaseChange};
 
 use self::figure::figure;
 use self::lead::{lead, scope, shown_account};

@@ -1,6 +1,6 @@
 //! Several comparisons with the same A: inputs in columns.
 
-use rooflens_compare::Pair;
+use rooflens_analyze::compare::Pair;
 
 use super::lead::lead;
 use super::tables::{NO_PHASE, sure, value};

@@ -1,7 +1,7 @@
 //! The tables of a comparison.
 
-use rooflens_compare::headline;
-use rooflens_compare::{
+use rooflens_analyze::compare::headline;
+use rooflens_analyze::compare::{
     AccountRow, Check, ComparedLine, ConfigDifference, Entry, Headline, How, PhaseChange, PlaceChange, Ratio,
 };
 

@@ -74,7 +74,7 @@ pub(super) struct Refused {
 
 impl Refused {
     /// Whether a value is drawn; counts it where it is not.
-    pub fn admits(&mut self, refusals: &[Option<Refusal>]) -> bool {
+    pub(crate) fn admits(&mut self, refusals: &[Option<Refusal>]) -> bool {
         if refusals.contains(&Some(Refusal::NotFinite)) {
             self.not_finite += 1;
         } else if refusals.contains(&Some(Refusal::NotPositive)) {
@@ -84,7 +84,7 @@ impl Refused {
     }
 
     /// What the note says; `not_positive` names those.
-    pub fn remarks(self, not_positive: &str) -> Vec<String> {
+    pub(crate) fn remarks(self, not_positive: &str) -> Vec<String> {
         let of = |number: usize, words: &str| (number > 0).then(|| format!("{} {words}", values(number)));
         [of(self.not_positive, not_positive), of(self.not_finite, "not finite")]
             .into_iter()

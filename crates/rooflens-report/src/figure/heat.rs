@@ -27,33 +27,28 @@ const SHADES: usize = 24;
 
 /// Values in rows and columns, the darker the more.
 #[derive(Debug, Clone, Default)]
-pub struct HeatMap {
+pub(crate) struct HeatMap {
     /// What it shows.
-    pub title: String,
+    pub(crate) title: String,
     /// Of what, under which assumptions; may be empty.
-    pub subtitle: String,
+    pub(crate) subtitle: String,
     /// What the columns are.
-    pub label: String,
+    pub(crate) label: String,
     /// What the values are.
-    pub value: String,
+    pub(crate) value: String,
     /// In which unit.
-    pub unit: FigureUnit,
+    pub(crate) unit: FigureUnit,
     /// Names of the columns, from the left.
-    pub columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
     /// Names of the rows, from the top.
-    pub rows: Vec<String>,
+    pub(crate) rows: Vec<String>,
     /// Values by column and row; where there is none, the cell is empty.
-    pub cells: BTreeMap<(usize, usize), f64>,
+    pub(crate) cells: BTreeMap<(usize, usize), f64>,
 }
 
 impl HeatMap {
-    /// The figure as SVG text, for a page.
-    pub fn svg(&self) -> String {
-        self.svg_on(FigurePaper::default())
-    }
-
     /// The figure as SVG text.
-    pub fn svg_on(&self, paper: FigurePaper) -> String {
+    pub(crate) fn svg_on(&self, paper: FigurePaper) -> String {
         let (rows, columns) = (self.rows.len().min(MOST.0), self.columns.len().min(MOST.1));
         let mut left_out: Vec<String> =
             number_of(self.rows.len() - rows, "row", "rows").into_iter().collect();

@@ -40,7 +40,7 @@ mod unit;
 
 pub use axis::{Axis, Scale};
 pub use bar::{Bar, BarChart};
-pub use heat::HeatMap;
+pub(crate) use heat::HeatMap;
 pub use line::{LineChart, LineSeries, ReferenceLine};
 pub use paper::{FigurePaper, FigureSize, FigureTheme};
 pub use roofline::{RooflineChart, RooflineDevice, RooflineOperator};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Width of a figure on a page, in pixels.
-pub const WIDTH: f64 = 800.0;
+pub(crate) const WIDTH: f64 = 800.0;
 /// A name has this much room on the narrowest paper.
 const LEAST_NAME: f64 = 96.0;
 

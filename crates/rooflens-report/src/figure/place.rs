@@ -7,25 +7,25 @@ const BREATH: f64 = 2.5;
 
 /// A rectangle in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Area {
+pub(crate) struct Area {
     /// Left edge.
-    pub left: f64,
+    pub(crate) left: f64,
     /// Upper edge.
-    pub top: f64,
+    pub(crate) top: f64,
     /// Right edge.
-    pub right: f64,
+    pub(crate) right: f64,
     /// Lower edge.
-    pub bottom: f64,
+    pub(crate) bottom: f64,
 }
 
 impl Area {
     /// Around a point.
-    pub fn around((x, y): Point, radius: f64) -> Self {
+    pub(crate) fn around((x, y): Point, radius: f64) -> Self {
         Area { left: x - radius, top: y - radius, right: x + radius, bottom: y + radius }
     }
 
     /// Where words stand whose baseline begins at a point.
-    pub fn of(words: &str, size: f64, (x, y): Point) -> Self {
+    pub(crate) fn of(words: &str, size: f64, (x, y): Point) -> Self {
         let (left, right) = (x - BREATH, x + svg::width(words, size) + BREATH);
         Area { left, top: y - size * 0.85, right, bottom: y + size * 0.25 }
     }
@@ -71,7 +71,7 @@ impl Area {
 
 /// What is taken already.
 #[derive(Debug)]
-pub struct OccupiedAreas {
+pub(crate) struct OccupiedAreas {
     /// Labels stay within.
     bounds: Area,
     areas: Vec<Area>,
@@ -81,45 +81,45 @@ pub struct OccupiedAreas {
 
 impl OccupiedAreas {
     /// Nothing is taken.
-    pub fn within(bounds: Area) -> Self {
+    pub(crate) fn within(bounds: Area) -> Self {
         OccupiedAreas { bounds, areas: vec![], words: vec![], lines: vec![] }
     }
 
     /// An area that must stay visible.
-    pub fn take(&mut self, area: Area) {
+    pub(crate) fn take(&mut self, area: Area) {
         self.areas.push(area);
     }
 
     /// An area of words, that no other line may cross.
-    pub fn take_words(&mut self, area: Area) {
+    pub(crate) fn take_words(&mut self, area: Area) {
         self.words.push(area);
         self.take(area);
     }
 
     /// A line that must stay visible.
-    pub fn take_line(&mut self, points: &[Point]) {
+    pub(crate) fn take_line(&mut self, points: &[Point]) {
         self.lines.extend(points.windows(2).map(|pair| (pair[0], pair[1])));
     }
 
     /// Whether nothing is there.
-    pub fn is_free(&self, area: &Area) -> bool {
+    pub(crate) fn is_free(&self, area: &Area) -> bool {
         self.bounds.holds(area)
             && !self.areas.iter().any(|taken| taken.touches(area))
             && !self.lines.iter().any(|line| area.is_crossed(line))
     }
 
     /// Whether no words or marks are there; lines may be, under the words' halo.
-    pub fn hides_nothing(&self, area: &Area) -> bool {
+    pub(crate) fn hides_nothing(&self, area: &Area) -> bool {
         self.bounds.holds(area) && !self.areas.iter().any(|taken| taken.touches(area))
     }
 
     /// Whether a line between two points would cross no words.
-    pub fn is_open(&self, from: Point, to: Point) -> bool {
+    pub(crate) fn is_open(&self, from: Point, to: Point) -> bool {
         !self.words.iter().any(|area| area.is_crossed(&(from, to)))
     }
 
     /// Takes the first of the starts from which words cover nothing.
-    pub fn settle(&mut self, words: &str, size: f64, starts: &[Point]) -> Option<Point> {
+    pub(crate) fn settle(&mut self, words: &str, size: f64, starts: &[Point]) -> Option<Point> {
         let found = starts.iter().find(|start| self.is_free(&Area::of(words, size, **start)))?;
         self.take_words(Area::of(words, size, *found));
         Some(*found)
@@ -127,7 +127,7 @@ impl OccupiedAreas {
 }
 
 /// Heights as near as possible to those wanted, `gap` apart, between `top` and `bottom`.
-pub fn spread(wanted: &[f64], gap: f64, (top, bottom): (f64, f64)) -> Vec<f64> {
+pub(crate) fn spread(wanted: &[f64], gap: f64, (top, bottom): (f64, f64)) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|one, other| wanted[*one].total_cmp(&wanted[*other]));
     // Groups of labels that lie gap upon gap, each with where its first stands and how many it has: while

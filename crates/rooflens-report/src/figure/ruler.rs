@@ -6,20 +6,20 @@ use crate::figure::unit::FigureUnit;
 
 /// From values to pixels.
 #[derive(Debug, Clone)]
-pub struct Ruler {
+pub(crate) struct Ruler {
     scale: Scale,
     low: f64,
     high: f64,
     pixels: (f64, f64),
     /// Where ticks are, and their names.
-    pub ticks: Vec<(f64, String)>,
+    pub(crate) ticks: Vec<(f64, String)>,
     /// Where ticks without a name are.
-    pub minor: Vec<f64>,
+    pub(crate) minor: Vec<f64>,
 }
 
 /// How the axis deals with its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ends {
+pub(crate) enum Ends {
     /// Where the values end.
     Values,
     /// At a tick; nothing is part of the axis where values come near it.
@@ -39,7 +39,13 @@ const STRIDES: &[i32] = &[1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 50, 100, 200]
 
 impl Ruler {
     /// Over the values' span, between pixels; upright where these go up.
-    pub fn new(unit: FigureUnit, scale: Scale, span: (f64, f64), ends: Ends, pixels: (f64, f64)) -> Self {
+    pub(crate) fn new(
+        unit: FigureUnit,
+        scale: Scale,
+        span: (f64, f64),
+        ends: Ends,
+        pixels: (f64, f64),
+    ) -> Self {
         let (low, high) = widened(span, scale, ends);
         let mut ruler = Ruler { scale, low, high, pixels, ticks: vec![], minor: vec![] };
         if scale == Scale::Linear && ends == Ends::Ticks {
@@ -53,7 +59,7 @@ impl Ruler {
     }
 
     /// Where a value lies; what lies outside is put at the edge.
-    pub fn at(&self, value: f64) -> f64 {
+    pub(crate) fn at(&self, value: f64) -> f64 {
         let (low, high) = (self.place(self.low), self.place(self.high));
         let share = (self.place(value) - low) / (high - low);
         let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
@@ -66,12 +72,12 @@ impl Ruler {
     }
 
     /// Without ticks: where there are no values, none can be named.
-    pub fn bare(self) -> Self {
+    pub(crate) fn bare(self) -> Self {
         Ruler { ticks: vec![], minor: vec![], ..self }
     }
 
     /// Width of the widest name.
-    pub fn widest(&self, size: f64) -> f64 {
+    pub(crate) fn widest(&self, size: f64) -> f64 {
         self.ticks.iter().map(|(_, name)| svg::width(name, size)).fold(0.0, f64::max)
     }
 

@@ -16,7 +16,7 @@ const GAP: f64 = 20.0;
 
 /// The sign before a name in a legend.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Sign {
+pub(crate) enum Sign {
     /// A piece of line.
     Line(String),
     /// A disc.
@@ -42,18 +42,18 @@ impl Sign {
 
 /// A figure in the making.
 #[derive(Debug)]
-pub struct Sheet {
+pub(crate) struct Sheet {
     /// Its marks.
-    pub svg: Svg,
+    pub(crate) svg: Svg,
     /// All above is taken.
-    pub y: f64,
+    pub(crate) y: f64,
     /// What it is drawn on.
-    pub paper: FigurePaper,
+    pub(crate) paper: FigurePaper,
 }
 
 impl Sheet {
     /// A sheet with its heading.
-    pub fn new(paper: FigurePaper, title: &str, subtitle: &str) -> Self {
+    pub(crate) fn new(paper: FigurePaper, title: &str, subtitle: &str) -> Self {
         let mut sheet = Sheet { svg: Svg::default(), y: MARGIN - 6.0, paper };
         for line in svg::wrapped(title, TITLE * 1.05, sheet.inner(), 2) {
             sheet.y += 21.0;
@@ -68,7 +68,7 @@ impl Sheet {
     }
 
     /// Pixels from the left edge to the right.
-    pub fn width(&self) -> f64 {
+    pub(crate) fn width(&self) -> f64 {
         self.paper.width()
     }
 
@@ -78,7 +78,7 @@ impl Sheet {
     }
 
     /// Signs and names in rows; what does not fit is counted. Returns how many are shown.
-    pub fn legend(&mut self, entries: &[(Sign, String)]) -> usize {
+    pub(crate) fn legend(&mut self, entries: &[(Sign, String)]) -> usize {
         if entries.is_empty() {
             return 0;
         }
@@ -106,7 +106,7 @@ impl Sheet {
     }
 
     /// How many numbered names a legend has room for.
-    pub fn key_room<'a>(&self, names: impl Iterator<Item = &'a str>) -> usize {
+    pub(crate) fn key_room<'a>(&self, names: impl Iterator<Item = &'a str>) -> usize {
         let (mut x, mut row, mut shown) = (MARGIN, 0, 0);
         for name in names {
             let wide = Sign::Number(shown + 1).width() + svg::width(&svg::fitted(name, LABEL, NAME), LABEL);
@@ -140,7 +140,7 @@ impl Sheet {
     }
 
     /// The name of the upright axis, above it.
-    pub fn caption(&mut self, words: &str) {
+    pub(crate) fn caption(&mut self, words: &str) {
         if !words.trim().is_empty() {
             self.y += 17.0;
             self.svg.text("name", (MARGIN, self.y - 3.0), &svg::fitted(words, LABEL, self.inner()));
@@ -149,7 +149,7 @@ impl Sheet {
     }
 
     /// Grid, ticks and axes around the plot, and below it the name of the level axis.
-    pub fn axes(&mut self, plot: Area, level: (&Ruler, &str), upright: Option<&Ruler>) {
+    pub(crate) fn axes(&mut self, plot: Area, level: (&Ruler, &str), upright: Option<&Ruler>) {
         for (value, name) in upright.iter().flat_map(|ruler| &ruler.ticks) {
             let y = upright.map_or(0.0, |ruler| ruler.at(*value));
             self.svg.line("grid", (plot.left, y), (plot.right, y));
@@ -190,7 +190,7 @@ impl Sheet {
     }
 
     /// Says in the middle of the plot that there is nothing.
-    pub fn nothing(&mut self, plot: Area) {
+    pub(crate) fn nothing(&mut self, plot: Area) {
         let middle = ((plot.left + plot.right) / 2.0, (plot.top + plot.bottom) / 2.0);
         self.svg.text("sub m halo", middle, "No values to draw");
     }
@@ -212,7 +212,7 @@ impl Sheet {
 }
 
 /// `1 series`, `2 values`: for what was left out.
-pub fn number_of(count: usize, one: &str, many: &str) -> Option<String> {
+pub(crate) fn number_of(count: usize, one: &str, many: &str) -> Option<String> {
     let noun = if count == 1 { one } else { many };
     (count > 0).then(|| format!("{} {noun}", crate::format::count(i64::try_from(count).unwrap_or(i64::MAX))))
 }

@@ -4,15 +4,15 @@ use crate::figure::paper::{FigurePaper, FigureSize, FigureTheme};
 use crate::text;
 
 /// Free space around a figure.
-pub const MARGIN: f64 = 24.0;
+pub(crate) const MARGIN: f64 = 24.0;
 /// Font size of ticks and notes.
-pub const SMALL: f64 = 11.5;
+pub(crate) const SMALL: f64 = 11.5;
 /// Font size of labels.
-pub const LABEL: f64 = 12.0;
+pub(crate) const LABEL: f64 = 12.0;
 /// Font size of the title.
-pub const TITLE: f64 = 16.0;
+pub(crate) const TITLE: f64 = 16.0;
 /// Colours before they come again.
-pub const COLOURS: usize = 7;
+pub(crate) const COLOURS: usize = 7;
 
 /// Columns of a name that is kept in full, where there is no room to show it.
 const LONGEST: usize = 300;
@@ -25,24 +25,24 @@ const STYLE: &str = include_str!("style.css");
 const DARK: &str = include_str!("dark.css");
 
 /// A point in pixels.
-pub type Point = (f64, f64);
+pub(crate) type Point = (f64, f64);
 
 /// The marks of a figure.
 #[derive(Debug, Default)]
-pub struct Svg {
+pub(crate) struct Svg {
     body: String,
 }
 
 impl Svg {
     /// Words; the class says at which end they are held.
-    pub fn text(&mut self, class: &str, (x, y): Point, words: &str) {
+    pub(crate) fn text(&mut self, class: &str, (x, y): Point, words: &str) {
         let (x, y) = (number(x), number(y));
         self.body
             .push_str(&format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>\n", escape(words)));
     }
 
     /// Words along a slope, in degrees.
-    pub fn sloping(&mut self, class: &str, (x, y): Point, degrees: f64, words: &str) {
+    pub(crate) fn sloping(&mut self, class: &str, (x, y): Point, degrees: f64, words: &str) {
         let (x, y, degrees) = (number(x), number(y), number(degrees));
         self.body.push_str(&format!(
             "<text class=\"{class}\" transform=\"translate({x} {y}) rotate({degrees})\">{}</text>\n",
@@ -51,24 +51,24 @@ impl Svg {
     }
 
     /// A path through points.
-    pub fn path(&mut self, class: &str, steps: &str) {
+    pub(crate) fn path(&mut self, class: &str, steps: &str) {
         self.body.push_str(&format!("<path class=\"{class}\" d=\"{steps}\"/>\n"));
     }
 
     /// A straight line.
-    pub fn line(&mut self, class: &str, from: Point, to: Point) {
+    pub(crate) fn line(&mut self, class: &str, from: Point, to: Point) {
         self.path(class, &steps(&[from, to]));
     }
 
     /// A disc; the tip appears under the pointer.
-    pub fn disc(&mut self, class: &str, (x, y): Point, radius: f64, tip: &str) {
+    pub(crate) fn disc(&mut self, class: &str, (x, y): Point, radius: f64, tip: &str) {
         let (x, y, radius, tip) = (number(x), number(y), number(radius), tip_of(tip));
         let shape = format!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"");
         self.body.push_str(&closed(&shape, "circle", &tip));
     }
 
     /// A rectangle; the tip appears under the pointer.
-    pub fn rect(&mut self, class: &str, (x, y): Point, (width, height): (f64, f64), tip: &str) {
+    pub(crate) fn rect(&mut self, class: &str, (x, y): Point, (width, height): (f64, f64), tip: &str) {
         let [x, y, width, height] = [x, y, width, height].map(number);
         let shape =
             format!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
@@ -76,7 +76,14 @@ impl Svg {
     }
 
     /// A rectangle of which so much can be seen, 0 to 1; the tip appears under the pointer.
-    pub fn tinted(&mut self, class: &str, (x, y): Point, (width, height): (f64, f64), tint: f64, tip: &str) {
+    pub(crate) fn tinted(
+        &mut self,
+        class: &str,
+        (x, y): Point,
+        (width, height): (f64, f64),
+        tint: f64,
+        tip: &str,
+    ) {
         let [x, y, width, height, tint] = [x, y, width, height, tint].map(number);
         let shape = format!(
             "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill-opacity=\"{tint}\""
@@ -123,7 +130,7 @@ fn tip_of(words: &str) -> String {
 }
 
 /// A path through points.
-pub fn steps(points: &[Point]) -> String {
+pub(crate) fn steps(points: &[Point]) -> String {
     let mut out = String::new();
     for (index, (x, y)) in points.iter().enumerate() {
         let letter = if index == 0 { 'M' } else { 'L' };
@@ -147,12 +154,12 @@ fn escape(words: &str) -> String {
 }
 
 /// A name in full, or nearly so where it is very long.
-pub fn kept(words: &str) -> String {
+pub(crate) fn kept(words: &str) -> String {
     text::elide(text::clean(words).trim(), LONGEST)
 }
 
 /// Pixels that words take at most, whichever common sans-serif font the reader has.
-pub fn width(words: &str, size: f64) -> f64 {
+pub(crate) fn width(words: &str, size: f64) -> f64 {
     let ems: f64 = words
         .chars()
         .map(|c| match c {
@@ -170,7 +177,7 @@ pub fn width(words: &str, size: f64) -> f64 {
 }
 
 /// Words in at most so many pixels, shortened in the middle.
-pub fn fitted(words: &str, size: f64, pixels: f64) -> String {
+pub(crate) fn fitted(words: &str, size: f64, pixels: f64) -> String {
     let words = kept(words);
     // No more than the narrowest characters would allow.
     let mut columns = text::width(&words).min((pixels / (NARROW * size)) as usize + 1);
@@ -183,7 +190,7 @@ pub fn fitted(words: &str, size: f64, pixels: f64) -> String {
 }
 
 /// Words in lines of at most so many pixels; what is over is cut.
-pub fn wrapped(words: &str, size: f64, pixels: f64, lines: usize) -> Vec<String> {
+pub(crate) fn wrapped(words: &str, size: f64, pixels: f64, lines: usize) -> Vec<String> {
     let mut out: Vec<String> = vec![];
     let words = kept(words);
     let mut rest: Vec<&str> = words.split_whitespace().collect();
@@ -198,12 +205,12 @@ pub fn wrapped(words: &str, size: f64, pixels: f64, lines: usize) -> Vec<String>
 }
 
 /// The class of the nth colour of marks.
-pub fn colour(index: usize) -> String {
+pub(crate) fn colour(index: usize) -> String {
     format!("c{}", index % COLOURS)
 }
 
 /// How often the colours came before the nth.
-pub fn round(index: usize) -> usize {
+pub(crate) fn round(index: usize) -> usize {
     (index / COLOURS).min(3)
 }
 

@@ -3,7 +3,7 @@
 use crate::block::{Chart, Mark, Tone};
 
 /// The character of a part, so that a bar can be read without colours.
-pub fn glyph(tone: Tone) -> char {
+pub(crate) fn glyph(tone: Tone) -> char {
     match tone {
         Tone::Compute | Tone::Attention | Tone::Moe | Tone::Norm | Tone::OtherKernels | Tone::Plain => '█',
         Tone::Communication => '▓',
@@ -20,7 +20,7 @@ pub fn glyph(tone: Tone) -> char {
 
 /// How many of `columns` each share gets. They add up to `columns` where the shares add up to one;
 /// what is not nothing gets a column while there are enough.
-pub fn apportion(shares: &[f64], columns: usize) -> Vec<usize> {
+pub(crate) fn apportion(shares: &[f64], columns: usize) -> Vec<usize> {
     let sane = |share: f64| if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     let exact: Vec<f64> = shares.iter().map(|share| sane(*share) * columns as f64).collect();
     let wanted = (exact.iter().sum::<f64>().round() as usize).min(columns);
@@ -43,7 +43,7 @@ pub fn apportion(shares: &[f64], columns: usize) -> Vec<usize> {
 }
 
 /// A bar of a share, to an eighth of a column; a sliver for what is not nothing.
-pub fn share(share: f64, columns: usize) -> String {
+pub(crate) fn share(share: f64, columns: usize) -> String {
     const PARTS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     let mut eighths = (share * columns as f64 * 8.0).round() as usize;
@@ -60,7 +60,7 @@ pub fn share(share: f64, columns: usize) -> String {
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// A chart in one line of at most `columns`: the largest value of each part of it.
-pub fn sparkline(chart: &Chart, columns: usize) -> String {
+pub(crate) fn sparkline(chart: &Chart, columns: usize) -> String {
     let totals = totals(chart);
     let highest = totals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let peak = if chart.mark == Mark::Areas { 1.0 } else { highest.max(0.0) };
@@ -80,7 +80,7 @@ pub fn sparkline(chart: &Chart, columns: usize) -> String {
 }
 
 /// A chart in one line of at most `columns`, from its smallest value to its largest: the largest value of each part.
-pub fn scaled_sparkline(chart: &Chart, columns: usize) -> String {
+pub(crate) fn scaled_sparkline(chart: &Chart, columns: usize) -> String {
     let totals = totals(chart);
     let columns = columns.min(totals.len());
     (0..columns)
@@ -93,7 +93,7 @@ pub fn scaled_sparkline(chart: &Chart, columns: usize) -> String {
 }
 
 /// The smallest and the largest value of a chart.
-pub fn extent(chart: &Chart) -> (f64, f64) {
+pub(crate) fn extent(chart: &Chart) -> (f64, f64) {
     let totals = totals(chart);
     let low = totals.iter().copied().fold(f64::INFINITY, f64::min);
     let high = totals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -108,7 +108,7 @@ fn level_between(values: &[f64], value: f64) -> usize {
 }
 
 /// The height of a chart at each point.
-pub fn totals(chart: &Chart) -> Vec<f64> {
+pub(crate) fn totals(chart: &Chart) -> Vec<f64> {
     let points = chart.series.iter().map(|series| series.points.len()).max().unwrap_or(0);
     (0..points)
         .map(|index| {

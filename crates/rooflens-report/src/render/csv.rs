@@ -6,7 +6,7 @@ use crate::block::Table;
 use crate::format;
 
 /// A table with a header line.
-pub fn table(table: &Table) -> String {
+pub(crate) fn table(table: &Table) -> String {
     let mut out = String::new();
     line(&mut out, table.columns.iter().map(|column| column.key.to_string()));
     for row in &table.rows {

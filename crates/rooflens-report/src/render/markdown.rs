@@ -17,7 +17,7 @@ const NAME: usize = 1_000;
 const WIDTH: usize = 60;
 
 /// A whole file.
-pub fn page(findings: &Findings, page: MarkdownPage, extras: Extras<'_>) -> String {
+pub(crate) fn page(findings: &Findings, page: MarkdownPage, extras: Extras<'_>) -> String {
     let one = |name| sections::find(name).into_iter().collect::<Vec<&'static dyn Section>>();
     let (title, sections, detail) = match page {
         MarkdownPage::Report => ("Where the time goes", sections::ALL.to_vec(), Detail::Page { rows: ROWS }),
@@ -41,7 +41,7 @@ pub fn page(findings: &Findings, page: MarkdownPage, extras: Extras<'_>) -> Stri
 }
 
 /// Titled blocks under one title.
-pub fn parts(title: &str, parts: &[Part]) -> String {
+pub(crate) fn parts(title: &str, parts: &[Part]) -> String {
     let mut out = format!("# {}\n", escape(title));
     for part in parts {
         let heading = !part.title.is_empty() && !matches!(part.blocks.first(), Some(Block::Lead(_)));

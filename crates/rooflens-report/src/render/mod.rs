@@ -1,10 +1,10 @@
 //! The same blocks for each medium.
 
-pub mod bars;
-pub mod csv;
+pub(crate) mod bars;
+pub(crate) mod csv;
 pub mod html;
-pub mod markdown;
-pub mod terminal;
+pub(crate) mod markdown;
+pub(crate) mod terminal;
 
 use rooflens_analyze::Findings;
 
@@ -41,7 +41,7 @@ fn filled(
 }
 
 /// Every section with all there is.
-pub fn whole(findings: &Findings) -> Vec<Part> {
+pub(crate) fn whole(findings: &Findings) -> Vec<Part> {
     filled(sections::ALL, findings, Detail::Full, None)
 }
 

@@ -4,7 +4,7 @@
 pub(crate) mod advice;
 mod comm_calls;
 mod communication;
-pub(crate) mod design;
+pub mod design;
 mod devices;
 mod engine_layers;
 mod frames;
@@ -23,7 +23,7 @@ mod modules;
 mod next;
 mod notes;
 mod operators;
-pub(crate) use operators::shapes as shapes_of;
+pub use operators::shapes as shapes_of;
 mod phases;
 mod roofline;
 mod run;
@@ -56,7 +56,7 @@ pub enum Detail {
 
 impl Detail {
     /// How many rows of a table are wanted.
-    pub fn rows(self) -> usize {
+    pub(crate) fn rows(self) -> usize {
         match self {
             Detail::Screen { rows } | Detail::Page { rows } => rows,
             Detail::Full => usize::MAX,
@@ -65,7 +65,7 @@ impl Detail {
 
     /// The same with another number of rows.
     #[must_use]
-    pub fn with_rows(self, rows: usize) -> Self {
+    pub(crate) fn with_rows(self, rows: usize) -> Self {
         match self {
             Detail::Screen { .. } => Detail::Screen { rows },
             Detail::Page { .. } | Detail::Full => Detail::Page { rows },
@@ -73,7 +73,7 @@ impl Detail {
     }
 
     /// Whether everything has to fit on one screen.
-    pub fn is_screen(self) -> bool {
+    pub(crate) fn is_screen(self) -> bool {
         matches!(self, Detail::Screen { .. })
     }
 }
@@ -148,7 +148,7 @@ fn gap_tone(cause: GapCause) -> Tone {
 }
 
 /// `launch bound` for `launch_bound`.
-pub(crate) fn words(word: &str) -> String {
+pub fn words(word: &str) -> String {
     word.replace('_', " ")
 }
 

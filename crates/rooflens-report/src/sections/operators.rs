@@ -85,7 +85,7 @@ fn bytes(value: Option<i64>) -> Cell {
 
 /// Input shapes with how many calls have them, as `[[4, 8], [8]] x2; [[1, 8], [8]] x1`; calls beyond those
 /// kept are `others`. Empty where no shapes were recorded.
-pub(crate) fn shapes(operator: &OperatorStat) -> String {
+pub fn shapes(operator: &OperatorStat) -> String {
     let mut words: Vec<String> =
         operator.shapes.iter().map(|shape| format!("{} x{}", shape.shapes, shape.count)).collect();
     let kept: usize = operator.shapes.iter().map(|shape| shape.count).sum();

@@ -25,8 +25,8 @@ const BATCH: usize = 1 << 14;
 /// Consecutive rows of one rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RankRows {
-    pub rank: i32,
-    pub rows: Range<usize>,
+    pub(crate) rank: i32,
+    pub(crate) rows: Range<usize>,
 }
 
 /// A table's file whose footer was read.
@@ -41,7 +41,7 @@ pub(super) struct TableFile {
 
 impl TableFile {
     /// Reads the footer of a table's file; `None` where there is no such file.
-    pub fn open(table: &'static str, path: &Path) -> Result<Option<Self>, SchemaError> {
+    pub(crate) fn open(table: &'static str, path: &Path) -> Result<Option<Self>, SchemaError> {
         if !path.exists() {
             return Ok(None);
         }
@@ -57,12 +57,15 @@ impl TableFile {
     }
 
     /// All rows, batch by batch.
-    pub fn batches(&self) -> Result<ParquetRecordBatchReader, SchemaError> {
+    pub(crate) fn batches(&self) -> Result<ParquetRecordBatchReader, SchemaError> {
         self.build(self.builder(&self.metadata)?)
     }
 
     /// Some rows, batch by batch: only their row groups, and of these only their pages, are read.
-    pub fn batches_of(&self, wanted: &[Range<usize>]) -> Result<ParquetRecordBatchReader, SchemaError> {
+    pub(crate) fn batches_of(
+        &self,
+        wanted: &[Range<usize>],
+    ) -> Result<ParquetRecordBatchReader, SchemaError> {
         let (mut groups, mut ranges, mut covered) = (Vec::new(), Vec::new(), 0);
         for (index, group) in self.groups() {
             let begin = covered;
@@ -94,7 +97,7 @@ impl TableFile {
 
     /// Where the rows of each rank are, in the order of the file. Only row groups with rows of several ranks are
     /// looked into, and of these only the one column.
-    pub fn rank_rows(&self) -> Result<Vec<RankRows>, SchemaError> {
+    pub(crate) fn rank_rows(&self) -> Result<Vec<RankRows>, SchemaError> {
         let schema = self.metadata.metadata().file_metadata().schema_descr();
         let leaf = schema.columns().iter().position(|column| column.path().string() == RANK);
         let leaf = leaf.ok_or_else(|| self.no_rank())?;
@@ -127,7 +130,7 @@ impl TableFile {
     }
 
     /// What went wrong in this file.
-    pub fn error(&self, source: ParquetError) -> SchemaError {
+    pub(crate) fn error(&self, source: ParquetError) -> SchemaError {
         SchemaError::Parquet { path: self.path.clone(), source }
     }
 

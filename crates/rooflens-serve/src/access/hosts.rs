@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Uri, header};
 
 /// The names that the server answers to.
 #[derive(Debug, Clone)]
-pub struct HostNames {
+pub(crate) struct HostNames {
     port: u16,
     /// With the port of the server.
     own: Vec<String>,
@@ -18,7 +18,7 @@ pub struct HostNames {
 
 impl HostNames {
     /// Of a server at `address`, which also has these names.
-    pub fn new(address: SocketAddr, allowed: &[String]) -> Self {
+    pub(crate) fn new(address: SocketAddr, allowed: &[String]) -> Self {
         let mut own = Vec::new();
         // An address of all interfaces is reached from this machine, too.
         if address.ip().is_loopback() || address.ip().is_unspecified() {
@@ -32,7 +32,7 @@ impl HostNames {
     }
 
     /// The name of a request, where it is one of them.
-    pub fn of_request(&self, uri: &Uri, headers: &HeaderMap) -> Option<String> {
+    pub(crate) fn of_request(&self, uri: &Uri, headers: &HeaderMap) -> Option<String> {
         let mut given = headers.get_all(header::HOST).iter();
         let (Some(host), None) = (given.next(), given.next()) else { return None };
         let host = host.to_str().ok()?.to_ascii_lowercase();

@@ -4,6 +4,6 @@ mod hosts;
 mod origin;
 mod token;
 
-pub use self::hosts::HostNames;
-pub use self::origin::{is_foreign, is_own_form};
-pub use self::token::{COOKIE, Tokens};
+pub(crate) use self::hosts::HostNames;
+pub(crate) use self::origin::{is_foreign, is_own_form};
+pub(crate) use self::token::{COOKIE, Tokens};

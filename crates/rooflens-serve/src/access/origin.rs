@@ -7,7 +7,7 @@ fn told<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// Whether a page of another server asks for this, other than by a link that somebody followed.
-pub fn is_foreign(method: &Method, headers: &HeaderMap) -> bool {
+pub(crate) fn is_foreign(method: &Method, headers: &HeaderMap) -> bool {
     let is_link = || {
         *method == Method::GET
             && told(headers, "sec-fetch-mode") == Some("navigate")
@@ -21,7 +21,7 @@ pub fn is_foreign(method: &Method, headers: &HeaderMap) -> bool {
 }
 
 /// Whether a form that was sent is one of ours: browsers name the page that sends one.
-pub fn is_own_form(headers: &HeaderMap, host: &str) -> bool {
+pub(crate) fn is_own_form(headers: &HeaderMap, host: &str) -> bool {
     let Some(origin) = told(headers, "origin") else { return false };
     let of = ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme));
     of.is_some_and(|of| of.eq_ignore_ascii_case(host))

@@ -10,14 +10,14 @@ use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
 /// Name of the cookie.
-pub const COOKIE: &str = "rooflens_session";
+pub(crate) const COOKIE: &str = "rooflens_session";
 /// How long one is good for.
 const LASTS: Duration = Duration::from_secs(12 * 3600);
 /// Cookies at once; the oldest goes.
 const MOST: usize = 256;
 
 /// The token, and the cookies.
-pub struct Tokens {
+pub(crate) struct Tokens {
     key: hmac::Key,
     token: Option<hmac::Tag>,
     sessions: Mutex<VecDeque<(hmac::Tag, Instant)>>,
@@ -25,7 +25,7 @@ pub struct Tokens {
 
 impl Tokens {
     /// Asks for a token, where there is one.
-    pub fn new(token: Option<&str>) -> std::io::Result<Self> {
+    pub(crate) fn new(token: Option<&str>) -> std::io::Result<Self> {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
         let key = key.map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
         let token = token.map(|token| hmac::sign(&key, token.as_bytes()));
@@ -33,17 +33,17 @@ impl Tokens {
     }
 
     /// Whether a token is asked for.
-    pub fn is_wanted(&self) -> bool {
+    pub(crate) fn is_wanted(&self) -> bool {
         self.token.is_some()
     }
 
     /// Whether this is the token.
-    pub fn is_token(&self, given: &str) -> bool {
+    pub(crate) fn is_token(&self, given: &str) -> bool {
         self.token.as_ref().is_some_and(|token| self.is_same(given, token))
     }
 
     /// Whether a request may be answered.
-    pub fn admits(&self, headers: &HeaderMap) -> bool {
+    pub(crate) fn admits(&self, headers: &HeaderMap) -> bool {
         if self.token.is_none() {
             return true;
         }
@@ -54,7 +54,7 @@ impl Tokens {
     }
 
     /// A cookie for who gave the token.
-    pub fn begin(&self) -> Option<String> {
+    pub(crate) fn begin(&self) -> Option<String> {
         let mut bytes = [0; 32];
         SystemRandom::new().fill(&mut bytes).ok()?;
         let value: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -68,7 +68,7 @@ impl Tokens {
     }
 
     /// How long a cookie is good for, in seconds.
-    pub fn lasts_s() -> u64 {
+    pub(crate) fn lasts_s() -> u64 {
         LASTS.as_secs()
     }
 

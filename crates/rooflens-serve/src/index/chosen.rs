@@ -47,44 +47,44 @@ const MOST_WORDS: usize = 200;
 
 /// Which runs.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct RunChoice {
+pub(crate) struct RunChoice {
     /// Words that a run must have.
-    pub words: String,
+    pub(crate) words: String,
     /// Values that its columns must have.
-    pub facets: BTreeMap<&'static str, String>,
+    pub(crate) facets: BTreeMap<&'static str, String>,
     /// The column that they are ordered by.
-    pub sort: Option<&'static str>,
+    pub(crate) sort: Option<&'static str>,
     /// Whether the order is turned round.
-    pub is_turned: bool,
+    pub(crate) is_turned: bool,
     /// Which page, from 0.
-    pub page: usize,
+    pub(crate) page: usize,
 }
 
 /// A facet: its column, its name, its values with the number of runs that have them, the most frequent first.
-pub struct Facet {
+pub(crate) struct Facet {
     /// The column.
-    pub column: &'static str,
+    pub(crate) column: &'static str,
     /// Its name.
-    pub title: &'static str,
+    pub(crate) title: &'static str,
     /// Values and how many runs have them, were this facet not chosen.
-    pub values: Vec<(String, usize)>,
+    pub(crate) values: Vec<(String, usize)>,
 }
 
 /// The runs that were chosen.
-pub struct ChosenRuns {
+pub(crate) struct ChosenRuns {
     /// Those of this page.
-    pub shown: Vec<Arc<ListedRun>>,
+    pub(crate) shown: Vec<Arc<ListedRun>>,
     /// How many there are.
-    pub all: usize,
+    pub(crate) all: usize,
     /// How many pages.
-    pub pages: usize,
+    pub(crate) pages: usize,
     /// The facets.
-    pub facets: Vec<Facet>,
+    pub(crate) facets: Vec<Facet>,
 }
 
 impl RunChoice {
     /// From the pairs of an address; what is not known is left out.
-    pub fn of(pairs: &[(String, String)]) -> Self {
+    pub(crate) fn of(pairs: &[(String, String)]) -> Self {
         let mut choice = RunChoice::default();
         for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
             match name.as_str() {
@@ -107,7 +107,7 @@ impl RunChoice {
     }
 
     /// The same as the query of an address.
-    pub fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         let mut query = Serializer::new(String::new());
         if !self.words.is_empty() {
             query.append_pair("q", &self.words);
@@ -129,7 +129,7 @@ impl RunChoice {
     }
 
     /// The runs of a page, and what they can be narrowed by.
-    pub fn choose(&self, index: &RunIndex) -> ChosenRuns {
+    pub(crate) fn choose(&self, index: &RunIndex) -> ChosenRuns {
         let words = self.searched();
         let with_words: Vec<&Arc<ListedRun>> = index.runs.iter().filter(|run| takes(run, &words)).collect();
         let facets = FACETS.iter().map(|(column, title)| self.facet(column, title, &with_words)).collect();

@@ -95,7 +95,7 @@ fn last_sign(folder: &Path) -> Option<Duration> {
 }
 
 /// Whether all of a run lies below the root: nothing in it is a link out of it, or something that is no file.
-pub fn is_contained(root: &Path, folder: &Path) -> bool {
+pub(crate) fn is_contained(root: &Path, folder: &Path) -> bool {
     let mut waiting = vec![folder.to_owned()];
     let mut seen = 0;
     let is_below = folder.canonicalize().is_ok_and(|real| real.starts_with(root));

@@ -14,12 +14,12 @@ use serde_json::{Map, Value as Json};
 
 use crate::settings::DashboardError;
 
-pub use self::chosen::{ChosenRuns, Facet, RunChoice};
-pub use self::folder::is_contained;
+pub(crate) use self::chosen::{ChosenRuns, Facet, RunChoice};
+pub(crate) use self::folder::is_contained;
 
 /// Where a run is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum RunPlace {
+pub(crate) enum RunPlace {
     /// A run directory.
     Folder(PathBuf),
     /// A run of the store, with its row.
@@ -33,39 +33,39 @@ pub enum RunPlace {
 
 /// A run, as lists show it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ListedRun {
+pub(crate) struct ListedRun {
     /// What addresses name it by.
-    pub id: String,
+    pub(crate) id: String,
     /// What people call it.
-    pub name: String,
+    pub(crate) name: String,
     /// Where it is.
-    pub place: RunPlace,
+    pub(crate) place: RunPlace,
     /// What it is and was made on, by column: `kind`, `model`, `device`, `engine`, `build`, `label`, `status`.
-    pub words: BTreeMap<&'static str, String>,
+    pub(crate) words: BTreeMap<&'static str, String>,
     /// Its tags.
-    pub tags: Vec<String>,
+    pub(crate) tags: Vec<String>,
     /// What runs must agree in to be compared, by column.
-    pub compared: BTreeMap<&'static str, String>,
+    pub(crate) compared: BTreeMap<&'static str, String>,
     /// When it began, since 1970.
-    pub began_unix_ns: Option<i64>,
+    pub(crate) began_unix_ns: Option<i64>,
     /// Headline metrics by key.
-    pub metrics: BTreeMap<String, f64>,
+    pub(crate) metrics: BTreeMap<String, f64>,
     /// Whether it is still being made.
-    pub is_live: bool,
+    pub(crate) is_live: bool,
     /// Changes when its files do.
-    pub version: String,
+    pub(crate) version: String,
     /// All its words in small letters, to search in.
     searched: String,
 }
 
 impl ListedRun {
     /// A word of it; empty where the run does not say.
-    pub fn word(&self, column: &str) -> &str {
+    pub(crate) fn word(&self, column: &str) -> &str {
         self.words.get(column).map_or("", String::as_str)
     }
 
     /// What it has in a column: one word, several tags, or nothing.
-    pub fn values<'a>(&'a self, column: &str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn values<'a>(&'a self, column: &str) -> impl Iterator<Item = &'a str> {
         let tags = if column == "label" { self.tags.as_slice() } else { &[] };
         let word = Some(self.word(column)).filter(|word| column != "label" && !word.is_empty());
         tags.iter().map(String::as_str).chain(word)
@@ -74,7 +74,7 @@ impl ListedRun {
     /// A key that puts the oldest first; those that began together by build and name, as [`oldest_first`] does.
     ///
     /// [`oldest_first`]: rooflens_core::run_index::oldest_first
-    pub fn age(&self) -> impl Ord + use<> {
+    pub(crate) fn age(&self) -> impl Ord + use<> {
         (self.began_unix_ns, natural(self.word("build")), natural(&self.name))
     }
 
@@ -108,13 +108,13 @@ impl ListedRun {
 
 /// All runs at one moment.
 #[derive(Debug, Default)]
-pub struct RunIndex {
+pub(crate) struct RunIndex {
     /// Grows whenever something changed.
-    pub generation: u64,
+    pub(crate) generation: u64,
     /// The runs, newest first.
-    pub runs: Vec<Arc<ListedRun>>,
+    pub(crate) runs: Vec<Arc<ListedRun>>,
     /// Whether there are more than are shown.
-    pub is_cut: bool,
+    pub(crate) is_cut: bool,
     by_id: HashMap<String, usize>,
 }
 
@@ -133,7 +133,7 @@ impl RunIndex {
 
 /// Where the runs come from.
 #[derive(Debug)]
-pub enum RunSource {
+pub(crate) enum RunSource {
     /// A folder of run directories, as it really is.
     Folder(PathBuf),
     /// A store, by its address.
@@ -142,7 +142,7 @@ pub enum RunSource {
 
 impl RunSource {
     /// A folder, or the address of a store.
-    pub fn open(text: &str) -> Result<Self, DashboardError> {
+    pub(crate) fn open(text: &str) -> Result<Self, DashboardError> {
         if text.contains("://") {
             return Ok(RunSource::Store(text.to_owned()));
         }
@@ -156,7 +156,7 @@ impl RunSource {
     }
 
     /// The store, where it is one.
-    pub fn store(&self) -> Option<&str> {
+    pub(crate) fn store(&self) -> Option<&str> {
         match self {
             RunSource::Store(address) => Some(address),
             RunSource::Folder(_) => None,
@@ -164,7 +164,7 @@ impl RunSource {
     }
 
     /// What people call it.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         match self {
             RunSource::Store(address) => address.clone(),
             RunSource::Folder(path) => {
@@ -174,7 +174,7 @@ impl RunSource {
     }
 
     /// Looks again; nothing where all is as it was.
-    pub fn refresh(&self, before: &RunIndex) -> Result<Option<RunIndex>, DashboardError> {
+    pub(crate) fn refresh(&self, before: &RunIndex) -> Result<Option<RunIndex>, DashboardError> {
         let (runs, is_cut) = match self {
             RunSource::Folder(root) => folder::scan(root, before),
             RunSource::Store(address) => match stored::runs(address, before)? {

@@ -3,7 +3,7 @@
 mod state;
 mod tail;
 
-pub use self::state::{LiveRun, LiveState};
+pub(crate) use self::state::{LiveRun, LiveState};
 
 /// Where a load test writes how far it is, from the folder of its run.
 pub const PROGRESS: &str = rooflens_core::bench::PROGRESS_FILE;

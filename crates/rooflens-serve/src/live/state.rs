@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 16 << 20;
 
 /// A step of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LiveStep {
+pub(crate) struct LiveStep {
     name: String,
     purpose: String,
     state: String,
@@ -28,7 +28,7 @@ pub struct LiveStep {
 
 /// A round of a workload that has ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LiveRound {
+pub(crate) struct LiveRound {
     step: String,
     round: i64,
     kind: String,
@@ -38,16 +38,16 @@ pub struct LiveRound {
 
 /// How far it is.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct LiveState {
+pub(crate) struct LiveState {
     steps: Vec<LiveStep>,
     rounds: Vec<LiveRound>,
     load: Option<Json>,
     /// Whether nothing more will come.
-    pub is_finished: bool,
+    pub(crate) is_finished: bool,
 }
 
 /// Follows a run.
-pub struct LiveRun {
+pub(crate) struct LiveRun {
     folder: PathBuf,
     state: LiveState,
     tails: BTreeMap<String, Tail>,
@@ -57,7 +57,7 @@ pub struct LiveRun {
 
 impl LiveRun {
     /// Of the run at a folder.
-    pub fn new(folder: &Path) -> Self {
+    pub(crate) fn new(folder: &Path) -> Self {
         LiveRun {
             folder: folder.to_owned(),
             state: LiveState::default(),
@@ -68,7 +68,7 @@ impl LiveRun {
     }
 
     /// Looks at what was written since.
-    pub fn look(&mut self) -> &LiveState {
+    pub(crate) fn look(&mut self) -> &LiveState {
         let run = RunDir::new(&self.folder);
         // Asked first: what was written before the end is read below.
         let is_finished = is_file(&run.report().join("metrics.json"));
@@ -205,7 +205,7 @@ const ROUND: &[Field<LiveRound>] = &[
 
 impl LiveState {
     /// For people.
-    pub fn parts(&self) -> Vec<Part> {
+    pub(crate) fn parts(&self) -> Vec<Part> {
         let ended = self.steps.iter().filter(|step| step.duration_ns.is_some()).count();
         let running = self.steps.iter().find(|step| step.state == "running");
         let lead = match (self.is_finished, running, &self.load) {

@@ -13,7 +13,7 @@ const LONGEST: usize = 1 << 20;
 
 /// A file that grows.
 #[derive(Debug)]
-pub struct Tail {
+pub(crate) struct Tail {
     path: PathBuf,
     at: Option<u64>,
     rest: Vec<u8>,
@@ -21,12 +21,12 @@ pub struct Tail {
 
 impl Tail {
     /// From the beginning of a file, which need not be there yet.
-    pub fn new(path: PathBuf) -> Self {
+    pub(crate) fn new(path: PathBuf) -> Self {
         Tail { path, at: None, rest: Vec::new() }
     }
 
     /// Whole lines that came since.
-    pub fn lines(&mut self) -> Vec<Vec<u8>> {
+    pub(crate) fn lines(&mut self) -> Vec<Vec<u8>> {
         self.read().unwrap_or_default()
     }
 

@@ -1,6 +1,6 @@
 //! A load test, from the numbers that it left.
 
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_core::bench::BenchDocument;
 use rooflens_report::Part;
 use rooflens_report::bench::{LevelRow, levels_part};
@@ -26,7 +26,7 @@ const MEASURED: &[Field<Measured>] = &[
 ];
 
 /// The parts of its page.
-pub fn parts(document: &BenchDocument, levels: Vec<LevelRow>) -> Vec<Part> {
+pub(crate) fn parts(document: &BenchDocument, levels: Vec<LevelRow>) -> Vec<Part> {
     let count = |count: u64| Cell::Count(i64::try_from(count).unwrap_or(i64::MAX));
     let lead = match &document.why {
         Some(why) => why.sentence.clone(),

@@ -23,7 +23,7 @@ const MOST: usize = 8;
 const ROWS: usize = 100;
 
 /// The page.
-pub async fn get(
+pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Query(pairs): Pairs,
     headers: HeaderMap,

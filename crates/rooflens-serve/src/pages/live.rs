@@ -27,7 +27,7 @@ use crate::live::{LiveRun, LiveState};
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// All of them.
-pub async fn list(State(app): State<Arc<App>>) -> Response {
+pub(crate) async fn list(State(app): State<Arc<App>>) -> Response {
     let index = app.index();
     let item = |run: &&Arc<crate::index::ListedRun>| {
         format!("<li><a href=\"/live/{}\">{}</a></li>\n", text(&run.id), text(&run.name))
@@ -63,7 +63,7 @@ fn folder(app: &App, id: &str) -> Result<(String, PathBuf), PageFault> {
 }
 
 /// One of them, as it is now; a script follows it.
-pub async fn get(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, PageFault> {
+pub(crate) async fn get(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, PageFault> {
     let (name, folder) = folder(&app, &id)?;
     let state = app.compute(move |_| Ok(LiveRun::new(&folder).look().clone())).await?;
     let id = text(&id);
@@ -96,7 +96,10 @@ impl Drop for Follower {
 }
 
 /// What is new of a run, as it comes.
-pub async fn events(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, PageFault> {
+pub(crate) async fn events(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+) -> Result<Response, PageFault> {
     let (_, folder) = folder(&app, &id)?;
     let Ok(place) = Arc::clone(&app.subscribers).try_acquire_owned() else {
         let retry = [("retry-after", "10")];

@@ -19,12 +19,12 @@ const AFTER_A_GUESS: Duration = Duration::from_millis(500);
 
 /// What is given.
 #[derive(Deserialize)]
-pub struct Given {
+pub(crate) struct Given {
     token: String,
 }
 
 /// The form.
-pub async fn get(State(app): State<Arc<App>>) -> Response {
+pub(crate) async fn get(State(app): State<Arc<App>>) -> Response {
     match app.tokens.is_wanted() {
         true => form("").into_response(),
         false => Redirect::to("/").into_response(),
@@ -32,7 +32,7 @@ pub async fn get(State(app): State<Arc<App>>) -> Response {
 }
 
 /// A cookie for the token.
-pub async fn enter(
+pub(crate) async fn enter(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
     Form(given): Form<Given>,
@@ -51,7 +51,7 @@ pub async fn enter(
 }
 
 /// Forgets the cookie.
-pub async fn leave() -> Response {
+pub(crate) async fn leave() -> Response {
     let cookie = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
     ([(header::SET_COOKIE, cookie)], Redirect::to("/login")).into_response()
 }

@@ -19,7 +19,7 @@ use crate::frame::{page, section, sentence, text};
 const LONGEST: usize = 500;
 
 /// All of them.
-pub async fn list(State(app): State<Arc<App>>) -> Response {
+pub(crate) async fn list(State(app): State<Arc<App>>) -> Response {
     let item = |query: &NamedQuery| {
         let (name, title) = (text(query.name()), text(query.title()));
         format!(
@@ -34,7 +34,7 @@ pub async fn list(State(app): State<Arc<App>>) -> Response {
 }
 
 /// One of them: its form, and its answer where it was asked.
-pub async fn get(
+pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
     Query(pairs): Pairs,

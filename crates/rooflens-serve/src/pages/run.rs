@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use rooflens_compare::headline;
+use rooflens_analyze::compare::headline;
 use rooflens_core::SharedObserver;
 use rooflens_core::saved_report::{self, SavedReport};
 use rooflens_report::block::{Block, Cell, Column, Fact, Field, Table};
@@ -25,7 +25,7 @@ use crate::moment::minute;
 const MOST_BYTES: u64 = 256 << 20;
 
 /// The page.
-pub async fn get(
+pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     headers: HeaderMap,
@@ -51,7 +51,7 @@ fn draw(source: &RunSource, run: &ListedRun, observer: &SharedObserver) -> Resul
 }
 
 /// Refuses a run of which a part lies elsewhere.
-pub fn check(source: &RunSource, folder: &FilePath) -> Result<(), PageFault> {
+pub(crate) fn check(source: &RunSource, folder: &FilePath) -> Result<(), PageFault> {
     let RunSource::Folder(root) = source else { return Ok(()) };
     match is_contained(root, folder) {
         true => Ok(()),

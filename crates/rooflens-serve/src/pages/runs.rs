@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Query, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
-use rooflens_compare::headline::MetricUnit;
+use rooflens_analyze::compare::headline::MetricUnit;
 use rooflens_report::block::ChartUnit;
 use rooflens_report::format;
 
@@ -38,7 +38,7 @@ const COLUMNS: &[(&str, &str, bool)] = &[
 ];
 
 /// The page.
-pub async fn get(
+pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Query(pairs): Pairs,
     RawQuery(raw): RawQuery,
@@ -69,7 +69,7 @@ fn draw(title: &str, index: &RunIndex, choice: &RunChoice) -> String {
 }
 
 /// The form of words and facets.
-pub fn choices(choice: &RunChoice, facets: &[Facet]) -> String {
+pub(crate) fn choices(choice: &RunChoice, facets: &[Facet]) -> String {
     let chosen = |facet: &Facet| choice.facets.get(facet.column).map_or("", String::as_str).to_owned();
     let facet = |facet: &Facet| {
         let words = |(value, count): &(String, usize)| (value.clone(), format!("{value} ({count})"));

@@ -19,12 +19,12 @@ const EXAMPLE: &str =
 
 /// What is asked.
 #[derive(Deserialize)]
-pub struct Question {
+pub(crate) struct Question {
     sql: String,
 }
 
 /// The form.
-pub async fn get(State(app): State<Arc<App>>) -> Response {
+pub(crate) async fn get(State(app): State<Arc<App>>) -> Response {
     let parts = asking::refusal(&app).map(|refusal| refusal.parts()).unwrap_or_default();
     Html(page("SQL", "/sql", &form(&app, EXAMPLE), &parts, "")).into_response()
 }

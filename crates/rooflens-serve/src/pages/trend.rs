@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::extract::{Query, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
-use rooflens_compare::headline;
-use rooflens_compare::trend::TrendOptions;
+use rooflens_analyze::compare::headline;
+use rooflens_analyze::compare::trend::TrendOptions;
 use rooflens_core::run_index::mixed_columns;
 use rooflens_core::trend::trend_of;
 use rooflens_report::Part;
@@ -45,7 +45,7 @@ fn fields<'a>() -> [Field<TrendRow<'a>>; 3] {
 }
 
 /// The page.
-pub async fn get(
+pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Query(pairs): Pairs,
     RawQuery(raw): RawQuery,

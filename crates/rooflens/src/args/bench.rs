@@ -19,7 +19,7 @@ use crate::error::CliError;
 /// How hard the server is loaded.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Load")]
-pub struct LoadArgs {
+pub(crate) struct LoadArgs {
     /// Concurrent users (closed loop): each sends its next request when the last one has ended; a list is run
     /// one after the other, as in 1,4,16
     #[arg(long, short = 'c', value_name = "N", value_delimiter = ',', value_parser = users, conflicts_with_all = ["rate", "find_rate"])]
@@ -71,7 +71,7 @@ pub struct LoadArgs {
 /// What is sent.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Workload")]
-pub struct WorkloadArgs {
+pub(crate) struct WorkloadArgs {
     /// Prompt length in tokens, 512 by default: 100, 100-200, normal:512,100, lognormal:512,0.8 or hist:128=3,1024=1
     #[arg(long, alias = "random-input-len", value_name = "LENGTH")]
     input_tokens: Option<String>,
@@ -126,7 +126,7 @@ pub struct WorkloadArgs {
 /// How the server is reached.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Connection")]
-pub struct ConnectionArgs {
+pub(crate) struct ConnectionArgs {
     /// Endpoint to call
     #[arg(long, value_name = "API", default_value = "completions",
           value_parser = PossibleValuesParser::new(Api::ALL.map(Api::name)))]
@@ -157,7 +157,7 @@ pub struct ConnectionArgs {
 /// What the server says of itself.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Server side")]
-pub struct ServerArgs {
+pub(crate) struct ServerArgs {
     /// Address of the server's Prometheus metrics; /metrics of the server by default
     #[arg(long, value_name = "URL")]
     metrics_url: Option<String>,
@@ -192,7 +192,7 @@ pub struct ServerArgs {
 /// What decoding is compared with.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Lower bound")]
-pub struct LowerBoundArgs {
+pub(crate) struct LowerBoundArgs {
     /// config.json of the model, or its folder: shows MFU and MBU of decoding over time
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     model_config: Option<PathBuf>,
@@ -205,17 +205,17 @@ pub struct LowerBoundArgs {
 }
 
 /// Everything but the target and the output.
-pub struct BenchArgs {
+pub(crate) struct BenchArgs {
     /// How hard.
-    pub load: LoadArgs,
+    pub(crate) load: LoadArgs,
     /// With what.
-    pub workload: WorkloadArgs,
+    pub(crate) workload: WorkloadArgs,
     /// How it is reached.
-    pub connection: ConnectionArgs,
+    pub(crate) connection: ConnectionArgs,
     /// What the server says.
-    pub server: ServerArgs,
+    pub(crate) server: ServerArgs,
     /// What it is compared with.
-    pub model: LowerBoundArgs,
+    pub(crate) model: LowerBoundArgs,
 }
 
 /// Requests where neither a number nor a time is given, per user or per request and second.
@@ -223,7 +223,7 @@ const REQUESTS: u64 = 200;
 
 impl BenchArgs {
     /// The request.
-    pub fn request(
+    pub(crate) fn request(
         self,
         targets: &[String],
         model: Option<String>,
@@ -326,7 +326,7 @@ impl LoadArgs {
     }
 
     /// Gives it an end, if nothing does: each user, or a usual number of them, sends a few requests per round.
-    pub fn or_short_rounds(self) -> Self {
+    pub(crate) fn or_short_rounds(self) -> Self {
         let users = self.concurrency.first().map_or(8, |users| *users as u64);
         let requests = if self.is_endless() { Some(users.saturating_mul(4)) } else { self.requests };
         LoadArgs { requests, ..self }
@@ -398,7 +398,7 @@ fn target(texts: &[String], model: Option<&str>, python: Option<PathBuf>) -> Res
 }
 
 /// The address of a server. Where OpenAI's own clients want `/v1`, it is left out here: the endpoint has it.
-pub fn server_url(text: &str) -> String {
+pub(crate) fn server_url(text: &str) -> String {
     let mut base = text.trim_end_matches('/');
     for end in ["/completions", "/chat", "/v1"] {
         base = base.strip_suffix(end).unwrap_or(base);

@@ -5,7 +5,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
+pub(crate) enum OutputFormat {
     Text,
     Json,
     Csv,
@@ -14,12 +14,12 @@ pub enum OutputFormat {
 
 impl OutputFormat {
     /// Of a command with short answers: for people or for programs.
-    pub fn text_or_json() -> impl TypedValueParser<Value = OutputFormat> {
+    pub(crate) fn text_or_json() -> impl TypedValueParser<Value = OutputFormat> {
         only(&["text", "json"])
     }
 
     /// Of a command whose answer is no table.
-    pub fn without_csv() -> impl TypedValueParser<Value = OutputFormat> {
+    pub(crate) fn without_csv() -> impl TypedValueParser<Value = OutputFormat> {
         only(&["text", "json", "md"])
     }
 }

@@ -18,7 +18,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 
 /// The program with its commands in groups.
-pub fn grouped(command: Command, width: usize) -> Command {
+pub(crate) fn grouped(command: Command, width: usize) -> Command {
     let header = command.get_styles().get_header();
     let widest = command.get_subcommands().map(|found| found.get_name().len()).max().unwrap_or(0);
     let mut text = format!("{header}Commands:{header:#}\n");

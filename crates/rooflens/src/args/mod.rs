@@ -1,12 +1,12 @@
 //! What may be typed, resolved into a command and a console. No clap type goes further than this file
 //! and the head of each command.
 
-pub mod bench;
+pub(crate) mod bench;
 pub mod format;
 mod groups;
-pub mod model;
-pub mod reading;
-pub mod store;
+pub(crate) mod model;
+pub(crate) mod reading;
+pub(crate) mod store;
 
 use std::ffi::OsString;
 
@@ -32,7 +32,7 @@ const MAX_WIDTH: usize = 100;
 /// Where every microsecond of LLM inference goes.
 #[derive(Parser)]
 #[command(name = "rooflens", version, after_help = EXAMPLES, max_term_width = MAX_WIDTH)]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]

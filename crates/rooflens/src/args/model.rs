@@ -8,7 +8,7 @@ use rooflens_core::model::ModelRequest;
 /// What is known of what ran, besides the trace.
 #[derive(clap::Args)]
 #[group(id = "floor")]
-pub struct ModelArgs {
+pub(crate) struct ModelArgs {
     /// config.json of the model that ran, or its folder: shows how far each kernel is from its lower bound
     #[arg(long, value_name = "PATH", help_heading = "Model that ran")]
     model: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub struct ModelArgs {
 
 impl ModelArgs {
     /// As the library takes it.
-    pub fn request(self) -> ModelRequest {
+    pub(crate) fn request(self) -> ModelRequest {
         let ModelArgs { model, hardware, tp, context, batch, dtype, force } = self;
         ModelRequest { model, hardware, tp, context, batch, dtype, force }
     }

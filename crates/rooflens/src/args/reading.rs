@@ -7,7 +7,7 @@ use rooflens_core::input::ReadOptions;
 /// How traces are read.
 #[derive(clap::Args)]
 #[group(id = "reading")]
-pub struct ReadingArgs {
+pub(crate) struct ReadingArgs {
     /// Trace of the CUDA graph capture: gives the kernels of replayed graphs their module names. One for all
     /// ranks, or one per rank
     #[arg(long, value_name = "TRACE")]
@@ -19,7 +19,7 @@ pub struct ReadingArgs {
 
 impl ReadingArgs {
     /// As the library takes it.
-    pub fn options(self) -> ReadOptions {
+    pub(crate) fn options(self) -> ReadOptions {
         ReadOptions { captures: self.capture, keep_private: self.keep_private, gemms: Vec::new() }
     }
 }

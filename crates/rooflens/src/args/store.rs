@@ -15,19 +15,19 @@ use crate::error::CliError;
 const ENVIRONMENT: &str = "ROOFLENS_STORE";
 
 /// The store of a command that needs one.
-pub fn address(given: Option<String>) -> Result<String, CliError> {
+pub(crate) fn address(given: Option<String>) -> Result<String, CliError> {
     let named = given.filter(|store| !store.is_empty()).or_else(named_store);
     let missing = || FleetError::Choice(format!("which store? add --store DIR, or set {ENVIRONMENT}"));
     Ok(named.ok_or_else(missing).map_err(rooflens_core::Error::from)?)
 }
 
 /// The store that the environment names.
-pub fn named_store() -> Option<String> {
+pub(crate) fn named_store() -> Option<String> {
     std::env::var(ENVIRONMENT).ok().filter(|store| !store.is_empty())
 }
 
 /// Reads a day.
-pub fn day(text: &str) -> Result<String, String> {
+pub(crate) fn day(text: &str) -> Result<String, String> {
     match rooflens_core::fleet::is_day(text) {
         true => Ok(text.to_owned()),
         false => Err("write it as 2026-11-17".to_owned()),
@@ -36,7 +36,7 @@ pub fn day(text: &str) -> Result<String, String> {
 
 /// Adds the run of a command to a store when it ends.
 #[derive(clap::Args, Clone)]
-pub struct StoreArgs {
+pub(crate) struct StoreArgs {
     /// Add the run to this store, too: a folder, s3://bucket/prefix, gs://… or az://…
     #[arg(long, value_name = "STORE", help_heading = "Output")]
     store: Option<String>,
@@ -46,7 +46,7 @@ pub struct StoreArgs {
 
 /// What a run is filed as.
 #[derive(clap::Args, Clone)]
-pub struct FilingArgs {
+pub(crate) struct FilingArgs {
     /// Tenant that the run belongs to in the store
     #[arg(long, value_name = "NAME", default_value = rooflens_core::fleet::DEFAULT_TENANT, help_heading = "Store")]
     tenant: String,
@@ -56,14 +56,14 @@ pub struct FilingArgs {
 }
 
 /// Reads COLUMN=VALUE.
-pub fn pair(text: &str) -> Result<(String, String), String> {
+pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write COLUMN=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
 }
 
 impl FilingArgs {
     /// A request to add runs.
-    pub fn request(self, runs: Vec<PathBuf>, store: String, day: Option<String>) -> AddRunsRequest {
+    pub(crate) fn request(self, runs: Vec<PathBuf>, store: String, day: Option<String>) -> AddRunsRequest {
         let set: BTreeMap<String, String> = self.set.into_iter().collect();
         AddRunsRequest { runs, store, tenant: self.tenant, day, set }
     }
@@ -71,7 +71,7 @@ impl FilingArgs {
 
 impl StoreArgs {
     /// Whether there is a store.
-    pub fn is_given(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         self.store.is_some()
     }
 
@@ -96,7 +96,7 @@ impl StoreArgs {
 }
 
 /// Says what was added, and what could not be.
-pub fn say(added: &StoreAddedDocument, console: &Console) {
+pub(crate) fn say(added: &StoreAddedDocument, console: &Console) {
     for failed in &added.failed {
         console.warn(&format!("not added: {}: {}", failed.run, failed.why));
         failed.hint.iter().for_each(|hint| console.say(&format!("hint: {hint}")));

@@ -27,7 +27,7 @@ Rules: rooflens list rules. Rules about the model need its lower bound: --model 
 /// Recommend what to change, with the expected gain and the reason
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Run directory, traces of one job, or the table of kernels that nsys stats prints as CSV
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
@@ -58,7 +58,7 @@ fn setting(text: &str) -> Result<(String, String), String> {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let request = AdviceRequest {
         inputs: args.inputs,
         model: args.floor.request(),

@@ -33,7 +33,7 @@ Examples:
 /// Show where device time goes
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Trace, folder with the traces of one job, `-` for standard input, or a run directory; several
     /// traces are the ranks of one job
     #[arg(value_name = "INPUT", required = true)]
@@ -68,7 +68,7 @@ fn table_names() -> impl TypedValueParser<Value = CsvTable> {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if let Some(table) = args.table.filter(|_| args.format != OutputFormat::Csv) {
         return Err(CliError::TableWithoutCsv { table: table.name() });
     }

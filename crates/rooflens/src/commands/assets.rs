@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use rooflens_collect::project::assets::variants::{SubsetRequest, VariantOrigin, VariantRequest};
 use rooflens_core::exit::Exit;
-use rooflens_project::assets::variants::{SubsetRequest, VariantOrigin, VariantRequest};
 
 use crate::assets::{self, Assets, LinkRequest};
 use crate::commands::ProjectArgs;
@@ -26,7 +26,7 @@ bootstrap.yaml names them. Where they are stored: HF_SNAPSHOTS_ROOT, MODELS_ROOT
 /// Link models and datasets into a project, check them, draw samples
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
 }
@@ -195,7 +195,7 @@ struct ReadmeArgs {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let open = |chosen: &Chosen| Assets::open(&chosen.project.root()?, &chosen.names);
     match args.what {
         What::Status(chosen) => assets::status(&open(&chosen)?, chosen.project.is_json(), console),

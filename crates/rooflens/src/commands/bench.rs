@@ -38,7 +38,7 @@ run in which this client was the bottleneck is marked invalid and exits with 4."
 /// Load-test a server that speaks the OpenAI API
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// URL of the server, or runtime=vllm_server (sglang_server, llamacpp_server, trtllm_server) to start one, with
     /// server.FLAG=VALUE
     #[arg(value_name = "SERVER", required = true, num_args = 1..)]
@@ -81,7 +81,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let resolved = BenchArgs {
         load: if args.against.is_some() { args.load.or_short_rounds() } else { args.load },
         workload: args.workload,

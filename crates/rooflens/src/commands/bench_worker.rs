@@ -21,7 +21,7 @@ Examples:
 /// Send a share of a load test that `rooflens bench --workers` coordinates
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Address to listen at
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7300")]
     listen: SocketAddr,
@@ -34,7 +34,7 @@ pub struct Args {
 
 /// Certificates of both sides.
 #[derive(clap::Args)]
-pub struct WorkerTlsArgs {
+pub(crate) struct WorkerTlsArgs {
     /// Encrypt the connection between coordinator and workers: certificate (PEM) of who signs both
     #[arg(long, value_name = "FILE", requires_all = ["worker_cert", "worker_key"], value_hint = ValueHint::FilePath)]
     worker_ca: Option<PathBuf>,
@@ -48,14 +48,14 @@ pub struct WorkerTlsArgs {
 
 impl WorkerTlsArgs {
     /// As the library takes it.
-    pub fn tls(self) -> Option<WorkerTls> {
+    pub(crate) fn tls(self) -> Option<WorkerTls> {
         let (authority, certificate, key) = (self.worker_ca?, self.worker_cert?, self.worker_key?);
         Some(WorkerTls { authority, certificate, key })
     }
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let observer = progress::observer(console, "ending the load test that is being sent");
     let request = WorkerRequest { listen: args.listen, token_file: args.token_file, tls: args.tls.tls() };
     serve_worker(&request, &observer)?;

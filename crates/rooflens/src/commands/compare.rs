@@ -39,7 +39,7 @@ Gates need metrics that both sides measured: see `rooflens list metrics`.";
 /// Compare runs or traces: what changed, whether it is significant, and where it comes from
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Run directories or traces: the baseline, then what is compared with it; or one folder of runs
     #[arg(value_name = "INPUT", required = true, num_args = 1.., value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
@@ -80,7 +80,7 @@ struct OutputArgs {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let gates = args.fail_on.iter().map(|text| Gate::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let exports = args.export.chunks_exact(2);
     let exports = exports.map(|pair| Ok((ExportFormat::named(&pair[0])?, PathBuf::from(&pair[1]))));
@@ -129,7 +129,7 @@ fn answer(
 }
 
 /// Prints a comparison.
-pub fn show(
+pub(crate) fn show(
     comparison: &Comparison,
     limit: usize,
     format: OutputFormat,

@@ -16,14 +16,14 @@ Examples:
 /// Print a shell completion script
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// The shell
     #[arg(value_name = "SHELL", value_enum)]
     shell: clap_complete::Shell,
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args) -> Result<Exit, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "rooflens", &mut script);
     output::with(|out| out.write_all(&script))?;

@@ -28,7 +28,7 @@ Overrides: key=value, +key=value, ++key=value, ~key, group=option, as in Hydra 1
 /// Compose the configuration of a run, as Hydra does
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
 }
@@ -180,7 +180,7 @@ pub(super) enum Info {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     match args.what {
         What::Show(args) => {
             let shown = match args.origins {

@@ -34,7 +34,7 @@ Names: rooflens list hardware, rooflens list families; numbers: rooflens explain
 /// Compute the cost of a model: FLOPs, bytes, memory, lower bound and estimate of the time
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// config.json of a model, its folder, or - for standard input; two are compared
     #[arg(value_name = "CONFIG", required = true, num_args = 1..=2)]
     configs: Vec<PathBuf>,
@@ -176,7 +176,7 @@ enum MlaArg {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let (format, operators) = (args.format, args.operators);
     let (figures, folder) = (args.figures.clone(), args.output.clone());
     let answer = cost(&args.question())?;

@@ -18,7 +18,7 @@ Examples:
 /// Check what this machine has and what is missing; nothing is sent anywhere
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Python interpreter to check; that of the project's config by default
     #[arg(long, value_name = "PYTHON")]
     python: Option<String>,
@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 /// Runs the command. What is missing here is optional: the code is always 0.
-pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let checks = doctor::checks(&Machine::here(
         console.screen(0),
         console.is_read_by_people(),
@@ -48,7 +48,7 @@ pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
 }
 
 /// Checks for people, a line each, with what helps.
-pub fn text(checks: &[DoctorCheck]) -> String {
+pub(crate) fn text(checks: &[DoctorCheck]) -> String {
     let mut text = String::new();
     for check in checks {
         text.push_str(&format!("{:8}{:18}{}\n", check.status.word(), check.name, printable(&check.found)));

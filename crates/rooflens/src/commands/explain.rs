@@ -20,7 +20,7 @@ Examples:
 /// Explain a word or number of a report: meaning, unit, formula
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Word on the screen, analysis, table, `analysis.field`, `table.column`, kernel class, note or exit code
     #[arg(value_name = "NAME", required = true)]
     words: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let name = args.words.join(" ");
     let meanings = glossary::explain(&name)?;
     match args.format {

@@ -27,7 +27,7 @@ Examples:
 /// Export a trace for the Perfetto UI, or a store for DuckDB, ClickHouse, Spark, Trino or Iceberg
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Trace, folder with the traces of one job, or a run directory; several traces are the ranks of
     /// one job. With --store the engine: duckdb, clickhouse, spark, trino or iceberg
     #[arg(value_name = "INPUT", required = true)]
@@ -48,7 +48,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if let Some(store) = &args.store {
         return statements(store, &args.inputs, args.views, args.output);
     }

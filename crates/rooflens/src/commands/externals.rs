@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
+use rooflens_collect::project::externals::{AddRequest, SourceKind, SyncRequest};
 use rooflens_core::exit::Exit;
-use rooflens_project::externals::{AddRequest, SourceKind, SyncRequest};
 
 use crate::commands::ProjectArgs;
 use crate::console::Console;
@@ -23,7 +23,7 @@ Examples:
 /// Pin third-party sources under third_party/, to read beside a profile
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
 }
@@ -154,7 +154,7 @@ fn kind_names() -> PossibleValuesParser {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let open = |project: &ProjectArgs| externals::open(&project.root()?);
     match args.what {
         What::Status(StatusArgs { staged: true, project }) => {

@@ -24,7 +24,7 @@ Examples:
 /// Measure the peak rates of a device
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
 }
@@ -69,7 +69,7 @@ struct MeasureArgs {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let What::Measure(args) = args.what;
     let is_named = args.output.is_some();
     let request = MeasureRequest {

@@ -26,7 +26,7 @@ Examples:
 /// Convert traces, or results of other serving benchmarks, to Parquet tables
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Trace, folder with the traces of one job, or `-`; several traces are the ranks of one job. Or a result file of
     /// `vllm bench serve`, SGLang, AIPerf or guidellm
     #[arg(value_name = "INPUT", required = true)]
@@ -42,7 +42,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if let [only] = args.inputs.as_slice()
         && is_result(only)
     {

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use rooflens_collect::project::skeleton::{self, Existing, PackageManager, SkeletonOptions};
 use rooflens_core::exit::Exit;
 use rooflens_core::project::InitDocument;
 use rooflens_core::shell::word;
-use rooflens_project::skeleton::{self, Existing, PackageManager, SkeletonOptions};
 
 use crate::args::format::OutputFormat;
 use crate::console::Console;
@@ -22,7 +22,7 @@ Examples:
 /// Create a project: configs, an example model and dataset
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Project folder
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -44,7 +44,7 @@ enum With {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let options = SkeletonOptions {
         environment: args.with.map(|with| match with {
             With::Pixi => PackageManager::Pixi,

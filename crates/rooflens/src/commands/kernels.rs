@@ -25,7 +25,7 @@ Examples:
 /// Profile single kernels: which take the most time, and what limits their launches
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
 }
@@ -179,7 +179,7 @@ fn phases() -> impl TypedValueParser<Value = PhaseKind> {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     match args.what {
         What::Analyze(args) => analyze(args, console),
         What::Profile(args) => profile(args, console),

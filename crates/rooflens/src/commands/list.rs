@@ -17,7 +17,7 @@ Examples:
 /// List formats, analyses, rules, devices, model families and other names
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// What to list; without it, the lists
     #[arg(value_name = "WHAT", value_parser = topic_names())]
     what: Option<String>,
@@ -31,7 +31,7 @@ fn topic_names() -> clap::builder::PossibleValuesParser {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let topic = args.what.as_ref().and_then(|what| glossary::ALL.iter().find(|topic| topic.name == what));
     let listing = Listing::of(topic);
     match args.format {
@@ -51,7 +51,7 @@ fn text(items: &[ListItem], width: usize) -> String {
 }
 
 /// Names on the left, what they are on the right, in lines that fit.
-pub fn columns(rows: &[(&str, &str)], width: usize) -> String {
+pub(crate) fn columns(rows: &[(&str, &str)], width: usize) -> String {
     let left = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) + 2;
     let mut text = String::new();
     for (name, about) in rows {

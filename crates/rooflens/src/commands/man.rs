@@ -19,14 +19,14 @@ Examples:
 /// Print the manual page, or write a page for each command
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Folder for the pages; created if missing
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     match &args.folder {
         None => output::with(|out| {
             let mut page = Vec::new();

@@ -21,14 +21,14 @@ explain, list_tables, read_table) only read, and only below the given folders. N
 /// Serve traces and models to coding agents over the Model Context Protocol
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Folder whose files may be read; may be repeated. The current folder by default
     #[arg(long = "root", value_name = "DIR", value_hint = ValueHint::DirPath)]
     roots: Vec<PathBuf>,
 }
 
 /// Runs the command.
-pub fn run(args: Args, _: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, _: &Console) -> Result<Exit, CliError> {
     let roots = if args.roots.is_empty() { vec![PathBuf::from(".")] } else { args.roots };
     agents::serve(&roots)?;
     Ok(Exit::Fine)

@@ -5,7 +5,7 @@ mod advise;
 mod analyze;
 mod assets;
 mod bench;
-pub mod bench_worker;
+pub(crate) mod bench_worker;
 mod compare;
 mod completions;
 mod config;
@@ -18,7 +18,7 @@ mod hardware;
 mod import;
 mod init;
 mod kernels;
-pub mod list;
+pub(crate) mod list;
 mod man;
 mod mcp;
 mod monitor;
@@ -46,7 +46,7 @@ use crate::error::CliError;
 
 /// A command with its arguments.
 #[derive(Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     Run(run::Args),
     Analyze(analyze::Args),
     Advise(advise::Args),
@@ -83,7 +83,7 @@ pub enum Command {
 
 impl Command {
     /// Runs it.
-    pub fn run(self, console: &Console) -> Result<Exit, CliError> {
+    pub(crate) fn run(self, console: &Console) -> Result<Exit, CliError> {
         match self {
             Command::Run(args) => run::run(args, console),
             Command::Analyze(args) => analyze::run(args, console),
@@ -143,6 +143,6 @@ impl ProjectArgs {
 }
 
 /// How a job ended: the report of a stopped one was given, yet the code tells.
-pub fn exit_of(stopped: bool) -> Exit {
+pub(crate) fn exit_of(stopped: bool) -> Exit {
     if stopped { Exit::Interrupted } else { Exit::Fine }
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use rooflens_collect::sample::csv::Columns;
 use rooflens_core::cost::amount::seconds;
 use rooflens_core::exit::Exit;
-use rooflens_sample::csv::Columns;
 
 use crate::args::format::OutputFormat;
 use crate::console::Console;
@@ -28,7 +28,7 @@ Columns: rooflens explain counters";
 /// Show, record or serve utilisation, clocks, power, memory and temperature of devices and host
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Sampling interval
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "100ms", help_heading = "Sampling")]
     interval: Duration,
@@ -63,7 +63,7 @@ enum ColumnsArg {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let wish = MonitorRequest {
         interval: args.interval,
         duration: args.duration,

@@ -32,7 +32,7 @@ Examples:
 /// Write a chart as a picture, a page or a Vega-Lite specification
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Run directory or load test; or traces of one job
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
@@ -66,7 +66,7 @@ fn sizes() -> PossibleValuesParser {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     // Before anything is read: a trace may take a while.
     let file = args.output.as_deref().map(ChartFile::of).transpose()?;
     let has_look = args.size.is_some() || args.theme.is_some();

@@ -67,7 +67,7 @@ impl QueryFormat {
 /// Query a store: SQL, or one of the named queries
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// SQL, or the name of a query
     #[arg(value_name = "QUERY", required_unless_present = "list")]
     query: Option<String>,
@@ -112,7 +112,7 @@ fn dialect(text: &str) -> Result<Dialect, String> {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let of_file = || args.output.as_deref().and_then(QueryFormat::of_file);
     let format = args.format.or_else(of_file).unwrap_or(QueryFormat::Text);
     let Some(text) = args.query.as_deref().filter(|_| !args.list) else {

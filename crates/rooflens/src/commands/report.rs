@@ -22,7 +22,7 @@ Examples:
 /// Regenerate the report of a run directory
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Run directory, as `run`, `import` or `analyze -o` wrote it; or the folder of a sweep
     #[arg(value_name = "RUN")]
     run: PathBuf,
@@ -35,7 +35,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let observer = progress::observer(console, progress::READING);
     let inputs = [args.run.clone()];
     let fetched = args.store.as_ref().map(|store| checkout(store, &inputs, &observer)).transpose()?;

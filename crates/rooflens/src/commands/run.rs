@@ -33,7 +33,7 @@ Overrides: key=value, +key=value, ++key=value, ~key, group=option, as in Hydra 1
 /// Run a model with the profilers of a config, and show where the time goes
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Model: its folder, or its name in the Hugging Face cache, as Qwen/Qwen3-0.6B. Needs no project
     #[arg(long, value_name = "MODEL", help_heading = "Config")]
     model: Option<PathBuf>,
@@ -84,7 +84,7 @@ pub struct Args {
 const PACKAGE: &str = "rooflens run --python-package";
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if args.python_package {
         let folder = run::unpack_package()?;
         output::text(&format!("{}\n", folder.display()))?;

@@ -29,7 +29,7 @@ folder, sweep, tag, tenant, day, problem, and metrics (`rooflens list metrics`).
 /// List the runs of a folder or a store; tag and delete them
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
     /// Folder of run directories, or store: a folder, s3://bucket/prefix, gs://… or az://…; by default what ROOFLENS_STORE names, else the current folder
@@ -125,7 +125,7 @@ impl PlaceArgs {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     match args.action {
         Some(Action::Tag(args)) => tag(&args.place.change(args.runs, String::new()), &args.name, console),
         Some(Action::Untag(args)) => untag(&args.place.change(args.runs, String::new()), &args.name, console),

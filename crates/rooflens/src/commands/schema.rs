@@ -15,14 +15,14 @@ Examples:
 /// Print the JSON Schema of a document
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Document; lists all of them by default
     #[arg(value_name = "DOCUMENT")]
     document: Option<String>,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let Some(name) = &args.document else {
         let width = document::all().map(|document| document.name.len()).max().unwrap_or_default();
         let line = |known: &document::DocumentSchema| format!("{:width$}  {}\n", known.name, known.found);

@@ -21,7 +21,7 @@ Examples:
 /// Run Rooflens on built-in traces, and show what works on this machine
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Only write the built-in traces and their model's config to this folder
     #[arg(long, value_name = "DIR")]
     write_example: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     if let Some(folder) = &args.write_example {
         for path in self_test::write_examples(folder)? {
             console.say(&format!("wrote {}", path.display()));

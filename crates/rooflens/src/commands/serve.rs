@@ -24,28 +24,28 @@ const PORT: u16 = 8377;
 /// Browse runs in a web browser: list, report, comparison, trend, queries, runs in progress
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Folder of run directories, or a store: a folder, s3://bucket/prefix, gs://… or az://…
     #[arg(value_name = "DIR|STORE", default_value = ".", value_hint = ValueHint::DirPath)]
-    pub source: String,
+    pub(crate) source: String,
     /// Address and port to listen at; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8377", value_parser = listening_at)]
-    pub listen: SocketAddr,
+    pub(crate) listen: SocketAddr,
     /// File with the token that browsers and programs must give; ROOFLENS_SERVE_TOKEN is the same
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub token_file: Option<PathBuf>,
+    pub(crate) token_file: Option<PathBuf>,
     /// Name that the server is reached by, beside localhost; may be repeated
     #[arg(long = "allow-host", value_name = "NAME")]
-    pub hosts: Vec<String>,
+    pub(crate) hosts: Vec<String>,
     /// Seconds that a query may take
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Limits")]
-    pub query_time: u64,
+    pub(crate) query_time: u64,
     /// Memory of a query in MB
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(64..=1_048_576), help_heading = "Limits")]
-    pub query_memory: u64,
+    pub(crate) query_memory: u64,
     /// Memory for pages that are kept, in MB
     #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536), help_heading = "Limits")]
-    pub cache: u64,
+    pub(crate) cache: u64,
 }
 
 /// An address with a port, or one of them.
@@ -58,7 +58,7 @@ fn listening_at(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     pages::serve(args, console)?;
     // Ctrl-C is how it ends.
     Ok(Exit::Fine)

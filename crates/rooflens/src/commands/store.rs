@@ -31,7 +31,7 @@ files, machines or prompts are not. Credentials come from where the provider's o
 /// Keep many runs in a folder or a bucket, to query them together
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -146,7 +146,7 @@ struct VacuumArgs {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let observer = progress::observer(console, "ending what is begun");
     match args.action {
         Action::Add(args) => {

@@ -25,7 +25,7 @@ Keys: 1 to 4 or Tab for a pane, Enter to open a row (a phase, its classes, their
 /// Look through ledger, kernels, steps and layers in the terminal
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Run directory, or traces of one job
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
@@ -34,7 +34,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     // Before anything is read: a trace may take minutes.
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(CliError::NoTerminal);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueHint;
-use rooflens_compare::trend::TrendOptions;
+use rooflens_analyze::compare::trend::TrendOptions;
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::store_trend;
 use rooflens_core::run_index::RunFilter;
@@ -30,7 +30,7 @@ Change points are found as Apache Otava finds them: E-divisive within windows;\n
 /// Find the runs at which a metric changed
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Run directories of `rooflens run`, oldest first; or one folder of them or a store, in the order in which they began
     #[arg(value_name = "RUN", required_unless_present_any = ["csv", "store"], conflicts_with_all = ["csv", "store"], value_hint = ValueHint::DirPath)]
     runs: Vec<PathBuf>,
@@ -73,7 +73,7 @@ fn window(text: &str) -> Result<usize, String> {
 }
 
 /// Runs the command.
-pub fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let options =
         TrendOptions { window: args.window, max_p: args.max_p, min_change: args.min_change / 100.0 };
     let filter = RunFilter::parse(&args.only).map_err(rooflens_core::Error::from)?;

@@ -3,33 +3,33 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::project::migrate::{ConfigTree, Migrated, migrate as in_todays_words};
 use rooflens_core::config::document::ConfigMigratedDocument;
 use rooflens_core::config::old_names::{place, primary, read, told};
 use rooflens_core::error::Error;
 use rooflens_core::project::from_here;
 use rooflens_core::text::counted;
-use rooflens_project::migrate::{ConfigTree, Migrated, migrate as in_todays_words};
 
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
 
 /// A tree to migrate.
-pub struct Migration {
+pub(crate) struct Migration {
     /// The folder of its configs.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// Name of the primary config.
-    pub name: String,
+    pub(crate) name: String,
     /// Where to write it; in place by default.
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     /// Whether to show only what would change.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Whether a program reads the answer.
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Writes a tree anew, or shows what would be written.
-pub fn migrate(asked: &Migration, console: &Console) -> Result<(), CliError> {
+pub(crate) fn migrate(asked: &Migration, console: &Console) -> Result<(), CliError> {
     if !asked.folder.is_dir() {
         return Err(Error::NoConfigFolder { path: asked.folder.clone() }.into());
     }

@@ -1,6 +1,6 @@
 //! `rooflens config`, from what was typed to what is shown.
 
-pub mod migrate;
+pub(crate) mod migrate;
 
 use std::path::PathBuf;
 
@@ -18,19 +18,19 @@ use crate::error::CliError;
 use crate::{output, progress};
 
 /// A config, and who reads the answer.
-pub struct ConfigRequest {
+pub(crate) struct ConfigRequest {
     /// Folder of the configs.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// Name of the primary config.
-    pub name: String,
+    pub(crate) name: String,
     /// Overrides, as typed.
-    pub overrides: Vec<String>,
+    pub(crate) overrides: Vec<String>,
     /// Whether to compose every job of a sweep.
-    pub multirun: bool,
+    pub(crate) multirun: bool,
     /// Whether a program reads it.
-    pub json: bool,
+    pub(crate) json: bool,
     /// Whether it is for a run, which takes old names; else it is composed as Hydra does, whatever keys it has.
-    pub for_run: bool,
+    pub(crate) for_run: bool,
 }
 
 impl ConfigRequest {
@@ -50,7 +50,7 @@ impl ConfigRequest {
 }
 
 /// What is shown of a composition.
-pub enum Shown {
+pub(crate) enum Shown {
     /// The config, or a part of it.
     Config {
         /// Which part.
@@ -99,7 +99,7 @@ impl Shown {
 }
 
 /// Shows a composed config, or those of a sweep's jobs.
-pub fn show(question: &ConfigRequest, shown: &Shown, console: &Console) -> Result<(), CliError> {
+pub(crate) fn show(question: &ConfigRequest, shown: &Shown, console: &Console) -> Result<(), CliError> {
     let observer = progress::observer(console, progress::READING);
     let (composer, request) = question.asked(&observer)?;
     if question.multirun {
@@ -183,7 +183,7 @@ fn text(composition: &Composition, shown: &Shown) -> Result<String, CliError> {
 }
 
 /// Lists the groups and their options.
-pub fn groups(question: &ConfigRequest, console: &Console) -> Result<(), CliError> {
+pub(crate) fn groups(question: &ConfigRequest, console: &Console) -> Result<(), CliError> {
     let (composer, _) = question.asked(&progress::observer(console, progress::READING))?;
     let own = |name: &str| name != "hydra" && !name.starts_with("hydra/");
     let groups: Vec<ConfigGroup> = composer

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::sample::csv::{Columns, CsvWriter};
 use rooflens_core::error::Error;
-use rooflens_sample::csv::{Columns, CsvWriter};
 use rooflens_schema::parquet_io::PartWriter;
 use rooflens_schema::tables::Counters;
 
@@ -13,7 +13,7 @@ use super::SampleTarget;
 use crate::error::CliError;
 
 /// A file that is being written.
-pub struct SampleFile {
+pub(crate) struct SampleFile {
     path: PathBuf,
     rows: usize,
     form: Form,
@@ -27,7 +27,11 @@ enum Form {
 }
 
 impl SampleFile {
-    pub fn create(target: &SampleTarget, columns: Columns, base_unix_ns: i64) -> Result<Self, CliError> {
+    pub(crate) fn create(
+        target: &SampleTarget,
+        columns: Columns,
+        base_unix_ns: i64,
+    ) -> Result<Self, CliError> {
         let (path, form) = match target {
             SampleTarget::Csv(path) => {
                 let made = File::create(path)
@@ -55,7 +59,7 @@ impl SampleFile {
     }
 
     /// Completes it. Tells its name and how many rows it has.
-    pub fn close(self) -> Result<(PathBuf, usize), CliError> {
+    pub(crate) fn close(self) -> Result<(PathBuf, usize), CliError> {
         if let Form::Parquet { writer, part } = self.form {
             writer.close().map_err(Error::UnwritableTables)?;
             std::fs::rename(part, &self.path).map_err(|source| unwritable(&self.path, source))?;

@@ -9,17 +9,17 @@ use crate::error::CliError;
 use crate::output;
 
 /// Lines of text or of JSON.
-pub struct LineOutput {
+pub(crate) struct LineOutput {
     json: bool,
 }
 
 impl LineOutput {
-    pub fn text() -> Self {
+    pub(crate) fn text() -> Self {
         LineOutput { json: false }
     }
 
     /// The first line says what the others are.
-    pub fn json(states: &[SourceState]) -> Result<Self, CliError> {
+    pub(crate) fn json(states: &[SourceState]) -> Result<Self, CliError> {
         output::part(&line(&SamplesHead::new(states)))?;
         Ok(LineOutput { json: true })
     }

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use file::SampleFile;
 use lines::LineOutput;
+use rooflens_collect::sample::csv::Columns;
+use rooflens_collect::sample::latest::Latest;
+use rooflens_collect::sample::prometheus;
+use rooflens_collect::sample::source::{Moment, SampleClock};
+use rooflens_collect::sample::{Opened, Sampler, SamplingOutcome, SamplingSettings, Source, Watched, open};
 use rooflens_core::document::samples::{SampleDocument, SourceState};
 use rooflens_core::environment;
 use rooflens_core::exit::Exit;
-use rooflens_sample::csv::Columns;
-use rooflens_sample::latest::Latest;
-use rooflens_sample::prometheus;
-use rooflens_sample::source::{Moment, SampleClock};
-use rooflens_sample::{Opened, Sampler, SamplingOutcome, SamplingSettings, Source, Watched, open};
 use rooflens_schema::Notes;
 use rooflens_schema::tables::Counters;
 use screen::Screen;
@@ -31,19 +31,19 @@ use crate::output;
 use crate::servers::pages;
 
 /// What the user wants.
-pub struct MonitorRequest {
-    pub interval: Duration,
-    pub duration: Option<Duration>,
-    pub pid: Option<u32>,
-    pub json: bool,
-    pub output: Option<SampleTarget>,
-    pub columns: Columns,
-    pub serve: Option<SocketAddr>,
+pub(crate) struct MonitorRequest {
+    pub(crate) interval: Duration,
+    pub(crate) duration: Option<Duration>,
+    pub(crate) pid: Option<u32>,
+    pub(crate) json: bool,
+    pub(crate) output: Option<SampleTarget>,
+    pub(crate) columns: Columns,
+    pub(crate) serve: Option<SocketAddr>,
 }
 
 /// A file of samples.
 #[derive(Debug, Clone)]
-pub enum SampleTarget {
+pub(crate) enum SampleTarget {
     Csv(PathBuf),
     Parquet(PathBuf),
 }
@@ -78,7 +78,7 @@ fn latest_of(sources: &[Box<dyn Source>]) -> Latest {
 }
 
 /// One sample. What tells of the time between two samples needs a first one, which is not shown.
-pub fn once(wish: &MonitorRequest, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn once(wish: &MonitorRequest, console: &Console) -> Result<Exit, CliError> {
     let (mut sources, states) = sources(wish)?;
     let (notes, timeline) = (Notes::default(), SampleClock::from(0));
     let mut latest = latest_of(&sources);
@@ -141,7 +141,7 @@ impl Sinks {
 }
 
 /// Samples until it is enough.
-pub fn watch(wish: &MonitorRequest, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn watch(wish: &MonitorRequest, console: &Console) -> Result<Exit, CliError> {
     let (sources, states) = sources(wish)?;
     let latest = Arc::new(Mutex::new(latest_of(&sources)));
     let base_unix_ns = 0;

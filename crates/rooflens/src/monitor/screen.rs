@@ -4,13 +4,13 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use rooflens_collect::sample::latest::{Latest, LatestValues};
+use rooflens_collect::sample::source::DeviceProcess;
+use rooflens_collect::sample::throttle;
 use rooflens_core::document::samples::SourceState;
 use rooflens_core::text::printable;
 use rooflens_report::TerminalOptions;
 use rooflens_report::text::wrap;
-use rooflens_sample::latest::{Latest, LatestValues};
-use rooflens_sample::source::DeviceProcess;
-use rooflens_sample::throttle;
 
 use crate::error::CliError;
 use crate::output;
@@ -19,7 +19,7 @@ use crate::output;
 const BAR: usize = 20;
 
 /// A screen that is being watched.
-pub struct Screen {
+pub(crate) struct Screen {
     states: Vec<SourceState>,
     interval: Duration,
     options: TerminalOptions,
@@ -28,12 +28,12 @@ pub struct Screen {
 }
 
 impl Screen {
-    pub fn new(states: Vec<SourceState>, interval: Duration, options: TerminalOptions) -> Self {
+    pub(crate) fn new(states: Vec<SourceState>, interval: Duration, options: TerminalOptions) -> Self {
         Screen { states, interval, options, start: Instant::now(), drawn: 0 }
     }
 
     /// False where nobody looks any more.
-    pub fn draw(&mut self, latest: &Latest) -> Result<bool, CliError> {
+    pub(crate) fn draw(&mut self, latest: &Latest) -> Result<bool, CliError> {
         let seconds = self.start.elapsed().as_secs();
         let mut text = format!(
             "rooflens monitor · every {:?} · {seconds} s · Ctrl-C to \
@@ -63,7 +63,7 @@ fn cut(line: &str, columns: usize) -> String {
 }
 
 /// Everything that is known, and what is missing.
-pub fn text(
+pub(crate) fn text(
     latest: &Latest,
     states: &[SourceState],
     processes: &[DeviceProcess],
@@ -148,7 +148,7 @@ fn device(
 }
 
 /// Power, heat, clock, performance state and what holds it back.
-pub fn numbers(
+pub(crate) fn numbers(
     power_mw: Option<i64>,
     limit_mw: Option<i64>,
     celsius: Option<i32>,

@@ -16,7 +16,7 @@ use crate::error::CliError;
 
 /// What a chart is written as, by the ending of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChartFile {
+pub(crate) enum ChartFile {
     Svg,
     Png,
     Html,
@@ -26,7 +26,7 @@ pub enum ChartFile {
 
 impl ChartFile {
     /// By the name of the file.
-    pub fn of(path: &Path) -> Result<Self, CliError> {
+    pub(crate) fn of(path: &Path) -> Result<Self, CliError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         // The longer ending first.
         let endings = [
@@ -45,12 +45,12 @@ impl ChartFile {
     }
 
     /// Whether it has a size and colours of its own.
-    pub fn has_look(self) -> bool {
+    pub(crate) fn has_look(self) -> bool {
         matches!(self, ChartFile::Svg | ChartFile::Png | ChartFile::VegaLite)
     }
 
     /// The content of the file.
-    pub fn content(
+    pub(crate) fn content(
         self,
         document: &ChartsDocument,
         chart: &ChartData,

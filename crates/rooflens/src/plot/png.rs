@@ -14,12 +14,12 @@ const FONTS: [&[u8]; 2] = [
 const FAMILY: &str = "Inter";
 
 /// It is, in this build.
-pub fn is_built_in() -> Result<(), CliError> {
+pub(crate) fn is_built_in() -> Result<(), CliError> {
     Ok(())
 }
 
 /// The figure as a PNG file, so many pixels wide.
-pub fn picture(svg: &str, across: u32) -> Result<Vec<u8>, CliError> {
+pub(crate) fn picture(svg: &str, across: u32) -> Result<Vec<u8>, CliError> {
     let failed = |reason: String| CliError::Picture { reason };
     let mut fonts = Database::new();
     for font in FONTS {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflens_project::assets::AssetObserver;
+use rooflens_collect::project::assets::AssetObserver;
 
 use super::reading::Reading;
 use crate::console::Console;
@@ -14,7 +14,7 @@ struct Assets {
 }
 
 /// Does `work` with assets and shows its progress. Ctrl-C ends it early and undoes what is half done.
-pub fn follow_assets<T>(
+pub(crate) fn follow_assets<T>(
     console: &Console,
     done: &'static str,
     work: impl FnOnce(&mut dyn AssetObserver) -> T,

@@ -9,7 +9,7 @@ use crate::console::Console;
 const LINES: u64 = 20;
 
 /// Follows one process.
-pub struct LaunchProgress {
+pub(crate) struct LaunchProgress {
     console: Console,
     bar: ProgressBar,
     of: u64,
@@ -17,7 +17,7 @@ pub struct LaunchProgress {
 
 impl LaunchProgress {
     /// Of a process that profiles so many launches.
-    pub fn new(console: &Console, of: u64) -> Self {
+    pub(crate) fn new(console: &Console, of: u64) -> Self {
         let bar = bar(console, Some(of)).with_style(style(BAR));
         bar.set_message("waiting for the first selected launch");
         bar.enable_steady_tick(TICK);
@@ -25,12 +25,12 @@ impl LaunchProgress {
     }
 
     /// The bar.
-    pub fn bar(&self) -> &ProgressBar {
+    pub(crate) fn bar(&self) -> &ProgressBar {
         &self.bar
     }
 
     /// A launch is profiled.
-    pub fn profiled(&self, done: u64, kernel: &str, passes: Option<u64>) {
+    pub(crate) fn profiled(&self, done: u64, kernel: &str, passes: Option<u64>) {
         let Some(at) = done.checked_sub(1) else { return };
         self.bar.set_position(done);
         self.bar.set_message(kernel.to_owned());

@@ -9,7 +9,7 @@ use super::{BAR, LINE_EVERY, SPINNER, TICK, bar, style};
 use crate::console::Console;
 
 /// Follows one level.
-pub struct LoadBar {
+pub(crate) struct LoadBar {
     console: Console,
     bar: ProgressBar,
     what: String,
@@ -19,19 +19,19 @@ pub struct LoadBar {
 
 impl LoadBar {
     /// Of a level that sends so many requests.
-    pub fn new(console: &Console, what: &str, of: Option<u64>) -> Self {
+    pub(crate) fn new(console: &Console, what: &str, of: Option<u64>) -> Self {
         let bar = bar(console, of).with_style(style(if of.is_some() { BAR } else { SPINNER }));
         bar.enable_steady_tick(TICK);
         LoadBar { console: *console, bar, what: what.to_owned(), of, said: Duration::ZERO }
     }
 
     /// The bar.
-    pub fn bar(&self) -> &ProgressBar {
+    pub(crate) fn bar(&self) -> &ProgressBar {
         &self.bar
     }
 
     /// How far it is.
-    pub fn show(&mut self, progress: &LoadProgress) {
+    pub(crate) fn show(&mut self, progress: &LoadProgress) {
         let done = progress.completed + progress.failed;
         let failed = match progress.failed {
             0 => String::new(),

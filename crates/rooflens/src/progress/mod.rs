@@ -17,12 +17,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rooflens_core::environment;
 use rooflens_core::observer::{Event, Observer, SharedObserver, Stop};
 
-pub use self::assets::follow_assets;
+pub(crate) use self::assets::follow_assets;
 use self::launches::LaunchProgress;
 use self::load::LoadBar;
 use self::reading::Reading;
 use self::spinner::Spinner;
-pub use self::spinner::wait;
+pub(crate) use self::spinner::wait;
 use self::steps::Steps;
 use crate::console::{Console, Verbosity};
 use crate::interrupt::Presses;
@@ -42,12 +42,12 @@ const BAR: &str = "{wide_msg} [{bar:24}] {pos}/{len} {elapsed}";
 const SPINNER: &str = "{spinner} {wide_msg} {elapsed}";
 
 /// What Ctrl-C means while traces are read.
-pub const READING: &str = "reporting what was read so far";
+pub(crate) const READING: &str = "reporting what was read so far";
 /// What Ctrl-C means while something is run.
-pub const MEASURING: &str = "saving what was measured so far";
+pub(crate) const MEASURING: &str = "saving what was measured so far";
 
 /// Follows work for the person at the terminal; `then` says what Ctrl-C means.
-pub fn observer(console: &Console, then: &'static str) -> SharedObserver {
+pub(crate) fn observer(console: &Console, then: &'static str) -> SharedObserver {
     let presses = Presses::watch(console, then);
     Arc::new(Follower {
         console: *console,

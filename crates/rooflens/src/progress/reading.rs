@@ -18,7 +18,7 @@ const BAR: &str = "{wide_msg} [{bar:24}] {decimal_bytes}/{decimal_total_bytes} {
 const SPINNER: &str = "{spinner} {wide_msg} {decimal_bytes} {elapsed}";
 
 /// Follows bytes.
-pub struct Reading {
+pub(crate) struct Reading {
     console: Console,
     is_wanted: bool,
     /// What is done with bytes.
@@ -38,12 +38,12 @@ struct State {
 
 impl Reading {
     /// Of bytes that are read.
-    pub fn new(console: &Console) -> Self {
+    pub(crate) fn new(console: &Console) -> Self {
         Self::of(console, "read")
     }
 
     /// Of bytes that are `done`.
-    pub fn of(console: &Console, done: &'static str) -> Self {
+    pub(crate) fn of(console: &Console, done: &'static str) -> Self {
         let start = Instant::now();
         let state =
             State { start, shown: false, next_line: start + LINE_AFTER, total_bytes: None, step: None };
@@ -58,12 +58,12 @@ impl Reading {
     }
 
     /// The bar.
-    pub fn bar(&self) -> &ProgressBar {
+    pub(crate) fn bar(&self) -> &ProgressBar {
         &self.bar
     }
 
     /// Another input is read.
-    pub fn begin(&self, total_bytes: Option<u64>) {
+    pub(crate) fn begin(&self, total_bytes: Option<u64>) {
         let now = Instant::now();
         let mut state = self.lock();
         *state = State { start: now, shown: false, next_line: now + LINE_AFTER, total_bytes, step: None };
@@ -76,7 +76,7 @@ impl Reading {
     }
 
     /// Something begins.
-    pub fn step(&self, activity: Activity, source: &str) {
+    pub(crate) fn step(&self, activity: Activity, source: &str) {
         let verb = match activity {
             Activity::Reading => "reading",
             Activity::Deriving => "deriving columns of",

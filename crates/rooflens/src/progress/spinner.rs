@@ -10,7 +10,7 @@ use super::{BAR_AFTER, SPINNER, TICK, has_bars, style};
 use crate::console::Console;
 
 /// Shows that something goes on, from a second after its start to its end.
-pub struct Spinner {
+pub(crate) struct Spinner {
     done: Option<Sender<()>>,
     shown: Option<JoinHandle<()>>,
 }
@@ -52,7 +52,7 @@ fn show(console: &Console, what: &str, is_done: &Receiver<()>) {
 }
 
 /// Does `work`, of which nothing is known but that it may take long.
-pub fn wait<T>(console: &Console, what: &str, work: impl FnOnce() -> T) -> T {
+pub(crate) fn wait<T>(console: &Console, what: &str, work: impl FnOnce() -> T) -> T {
     let _spinner = Spinner::start(console, what);
     work()
 }

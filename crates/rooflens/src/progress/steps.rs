@@ -12,7 +12,7 @@ use super::{BAR, LINE_EVERY, SPINNER, TICK, bar, style};
 use crate::console::Console;
 
 /// Follows the steps of a run.
-pub struct Steps {
+pub(crate) struct Steps {
     console: Console,
     is_wanted: bool,
     bar: ProgressBar,
@@ -25,7 +25,7 @@ pub struct Steps {
 
 impl Steps {
     /// Of a run that has not begun.
-    pub fn new(console: &Console) -> Self {
+    pub(crate) fn new(console: &Console) -> Self {
         Steps {
             console: *console,
             is_wanted: environment::wants_progress(),
@@ -38,12 +38,12 @@ impl Steps {
     }
 
     /// The bar.
-    pub fn bar(&self) -> &ProgressBar {
+    pub(crate) fn bar(&self) -> &ProgressBar {
         &self.bar
     }
 
     /// A step begins.
-    pub fn begin(&mut self, step: &PlannedStep) {
+    pub(crate) fn begin(&mut self, step: &PlannedStep) {
         self.bar.reset();
         self.bar.enable_steady_tick(TICK);
         self.next_line = Instant::now() + LINE_EVERY;
@@ -54,7 +54,7 @@ impl Steps {
     }
 
     /// A step has ended.
-    pub fn end(&mut self, outcome: Option<&StepOutcome>) {
+    pub(crate) fn end(&mut self, outcome: Option<&StepOutcome>) {
         self.working = None;
         self.hide();
         if let Some(outcome) = outcome {
@@ -64,13 +64,13 @@ impl Steps {
     }
 
     /// Takes the bar away.
-    pub fn hide(&self) {
+    pub(crate) fn hide(&self) {
         self.bar.disable_steady_tick();
         self.bar.finish_and_clear();
     }
 
     /// The workload reports something.
-    pub fn event(&mut self, step: &PlannedStep, event: &WorkloadEvent) {
+    pub(crate) fn event(&mut self, step: &PlannedStep, event: &WorkloadEvent) {
         self.working = None;
         match event.name.as_str() {
             "loading" => {

@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::output;
 
 /// Where the runs are.
-pub enum RunsPlace {
+pub(crate) enum RunsPlace {
     /// A folder.
     Folder(PathBuf),
     /// A store, and whose runs.
@@ -29,13 +29,13 @@ pub enum RunsPlace {
 }
 
 /// Runs to change.
-pub struct RunsChange {
+pub(crate) struct RunsChange {
     /// Folders or ids.
-    pub runs: Vec<String>,
+    pub(crate) runs: Vec<String>,
     /// Where they are.
-    pub place: RunsPlace,
+    pub(crate) place: RunsPlace,
     /// For whom it is said.
-    pub format: OutputFormat,
+    pub(crate) format: OutputFormat,
 }
 
 /// Gives runs a tag.
@@ -79,7 +79,12 @@ fn show(now: &StoreRunsDocument, format: OutputFormat, console: &Console) -> Res
 }
 
 /// Deletes runs: shows what goes, and asks unless somebody has agreed already.
-pub fn delete(change: &RunsChange, yes: bool, is_dry: bool, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn delete(
+    change: &RunsChange,
+    yes: bool,
+    is_dry: bool,
+    console: &Console,
+) -> Result<Exit, CliError> {
     let place = match &change.place {
         RunsPlace::Folder(folder) => folder.display().to_string(),
         RunsPlace::Store { address, .. } => address.clone(),

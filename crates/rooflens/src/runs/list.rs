@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflens_compare::headline::MetricUnit;
+use rooflens_analyze::compare::headline::MetricUnit;
 use rooflens_core::Error;
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::{self, StoreRunsDocument, characters_of_an_id};
@@ -20,17 +20,17 @@ use crate::error::CliError;
 use crate::output;
 
 /// What is listed, and how.
-pub struct ListedRuns {
+pub(crate) struct ListedRuns {
     /// The folder or store.
-    pub place: String,
+    pub(crate) place: String,
     /// Which runs.
-    pub filter: RunFilter,
+    pub(crate) filter: RunFilter,
     /// In which order; newest first by default.
-    pub order: Option<RunOrder>,
+    pub(crate) order: Option<RunOrder>,
     /// Rows on the screen.
-    pub limit: usize,
+    pub(crate) limit: usize,
     /// For whom.
-    pub format: OutputFormat,
+    pub(crate) format: OutputFormat,
 }
 
 impl ListedRuns {
@@ -105,7 +105,7 @@ const PROBLEM: (Column, RunCell) = (Column::text("problem", "Problem"), |run| {
 });
 
 /// Lists the runs of a folder or a store.
-pub fn list(asked: &ListedRuns, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn list(asked: &ListedRuns, console: &Console) -> Result<Exit, CliError> {
     let place = asked.place.as_str();
     let mut runs = match is_store(place) {
         true => fleet::runs(place, &asked.filter)?,

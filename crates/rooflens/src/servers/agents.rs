@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
+use crate::mcp::ServeError;
 use rooflens_core::error::Hint;
 use rooflens_core::exit::Exit;
-use rooflens_mcp::ServeError;
 
 use crate::error::CliError;
 
 /// Serves on standard input and output until the client closes it.
 pub fn serve(roots: &[PathBuf]) -> Result<(), CliError> {
-    rooflens_mcp::serve(roots).map_err(|error| CliError::Part {
+    crate::mcp::serve(roots).map_err(|error| CliError::Part {
         hint: Some(Hint::words(match &error {
             ServeError::Root(_) => "name a folder that exists: rooflens mcp --root DIR",
             _ => "an agent starts it: claude mcp add rooflens -- rooflens mcp --root DIR",

@@ -1,11 +1,11 @@
 //! Servers for agents, for browsers and for Prometheus. What this build leaves out has a stand-in in `absent`.
 
 #[cfg(feature = "mcp")]
-pub mod agents;
+pub(crate) mod agents;
 #[cfg(feature = "serve")]
-pub mod pages;
+pub(crate) mod pages;
 
 #[cfg(not(feature = "mcp"))]
-pub use crate::absent::agents;
+pub(crate) use crate::absent::agents;
 #[cfg(not(feature = "serve"))]
-pub use crate::absent::pages;
+pub(crate) use crate::absent::pages;

@@ -40,7 +40,7 @@ pub fn serve(args: Args, console: &Console) -> Result<(), CliError> {
 }
 
 /// Serves at `/metrics` what `text` gives at each request.
-pub fn serve_metrics(
+pub(crate) fn serve_metrics(
     address: SocketAddr,
     text: impl Fn() -> String + Send + Sync + 'static,
 ) -> Result<MetricsServer, CliError> {

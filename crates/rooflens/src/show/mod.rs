@@ -1,3 +1,3 @@
 //! What is shown of answers that have no page of their own.
 
-pub mod run;
+pub(crate) mod run;

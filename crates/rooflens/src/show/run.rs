@@ -13,7 +13,7 @@ use rooflens_cost::measured::{Efficiency, PhaseEfficiency, RunPhase};
 use rooflens_report::{TerminalOptions, format};
 
 /// What a run comes to.
-pub fn screen(done: &RunOutcome, options: &TerminalOptions) -> String {
+pub(crate) fn screen(done: &RunOutcome, options: &TerminalOptions) -> String {
     let mut text = format!("{}\n", head(done));
     if let Some(measured) = &done.document.measured {
         text.push('\n');
@@ -157,7 +157,7 @@ fn paths(done: &RunOutcome) -> Vec<[String; 2]> {
 }
 
 /// A job of a sweep, in a line.
-pub fn line(done: &RunOutcome) -> String {
+pub(crate) fn line(done: &RunOutcome) -> String {
     let number = done.number.map_or_else(String::new, |number| format!("job {number}: "));
     let measured = done.document.measured.as_ref();
     let tpot = measured.and_then(|measured| measured.tpot_ns.as_ref()).map(|spread| format::time(spread.p50));
@@ -169,7 +169,7 @@ pub fn line(done: &RunOutcome) -> String {
 }
 
 /// All jobs of a sweep, in a table.
-pub fn table(all: &[RunOutcome]) -> String {
+pub(crate) fn table(all: &[RunOutcome]) -> String {
     let head = ["JOB", "OVERRIDES", "STATUS", "TTFT P50", "TPOT P50", "TPOT P99", "TOKENS/S", "RUN"];
     let mut rows = vec![head.map(str::to_owned)];
     for done in all {

@@ -13,11 +13,11 @@ use super::state::{TopState, TopView};
 
 /// What the terminal can show.
 #[derive(Debug, Clone, Copy)]
-pub struct TopLook {
+pub(crate) struct TopLook {
     /// Whether colours may be used.
-    pub color: bool,
+    pub(crate) color: bool,
     /// Whether anything beyond ASCII may be used.
-    pub unicode: bool,
+    pub(crate) unicode: bool,
 }
 
 /// The keys that matter; on a narrow screen those that lead to the others.
@@ -48,7 +48,7 @@ const HELP: &[(&str, &str)] = &[
 ];
 
 /// Draws everything.
-pub fn draw(frame: &mut Frame<'_>, state: &mut TopState<'_>, look: TopLook) {
+pub(crate) fn draw(frame: &mut Frame<'_>, state: &mut TopState<'_>, look: TopLook) {
     let area = frame.area();
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         let words = format!("The terminal is too small: {}x{} is needed.", SMALLEST.0, SMALLEST.1);

@@ -22,7 +22,7 @@ use rooflens_core::exit::Exit;
 use rooflens_core::observer::{SharedObserver, Stop};
 use rooflens_core::overview::Overview;
 
-pub use self::draw::TopLook;
+pub(crate) use self::draw::TopLook;
 use self::draw::draw;
 use self::state::{TopKey, TopState};
 use crate::error::CliError;
@@ -66,7 +66,11 @@ fn restore() {
 }
 
 /// Shows an answer until somebody quits, or the terminal is gone.
-pub fn look_through(overview: &Overview, look: TopLook, observer: &SharedObserver) -> Result<(), CliError> {
+pub(crate) fn look_through(
+    overview: &Overview,
+    look: TopLook,
+    observer: &SharedObserver,
+) -> Result<(), CliError> {
     match follow_keys(overview, look, observer) {
         Err(_) if !stdin().is_terminal() => Ok(()),
         done => done,

@@ -9,7 +9,7 @@ use rooflens_schema::tables::PhaseKind;
 
 /// What a pane shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TopPane {
+pub(crate) enum TopPane {
     /// The phases of the ledger.
     Ledger,
     /// Kernels.
@@ -24,10 +24,11 @@ pub enum TopPane {
 
 impl TopPane {
     /// Those that keys lead to.
-    pub const TABS: [TopPane; 4] = [TopPane::Ledger, TopPane::Kernels, TopPane::Steps, TopPane::Layers];
+    pub(crate) const TABS: [TopPane; 4] =
+        [TopPane::Ledger, TopPane::Kernels, TopPane::Steps, TopPane::Layers];
 
     /// Its title.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             TopPane::Ledger => "Ledger",
             TopPane::Kernels => "Kernels",
@@ -40,15 +41,15 @@ impl TopPane {
 
 /// What was chosen on the way to a pane.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TopScope {
+pub(crate) struct TopScope {
     /// A phase; the inner nothing is what belongs to none.
-    pub phase: Option<Option<PhaseKind>>,
+    pub(crate) phase: Option<Option<PhaseKind>>,
     /// A step.
-    pub step: Option<u32>,
+    pub(crate) step: Option<u32>,
     /// A layer; the inner nothing is what belongs to none.
-    pub layer: Option<Option<i32>>,
+    pub(crate) layer: Option<Option<i32>>,
     /// A class of kernels.
-    pub class: Option<&'static str>,
+    pub(crate) class: Option<&'static str>,
 }
 
 impl TopScope {
@@ -74,7 +75,7 @@ impl TopScope {
 
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
-pub enum TopValue {
+pub(crate) enum TopValue {
     /// Words.
     Text(String),
     /// A time, ns.
@@ -89,7 +90,7 @@ pub enum TopValue {
 
 impl TopValue {
     /// As it is shown.
-    pub fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         match self {
             TopValue::Text(text) => text.clone(),
             TopValue::Time(ns) => format::time(*ns),
@@ -100,7 +101,7 @@ impl TopValue {
     }
 
     /// What it is sorted by, where it is a number.
-    pub fn number(&self) -> Option<f64> {
+    pub(crate) fn number(&self) -> Option<f64> {
         match self {
             TopValue::Time(number) | TopValue::Share(number) => Some(*number),
             TopValue::Count(count) => Some(*count as f64),
@@ -111,17 +112,17 @@ impl TopValue {
 
 /// A row, and where it leads.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TopRow {
+pub(crate) struct TopRow {
     /// Values, the first of them its name.
-    pub values: Vec<TopValue>,
+    pub(crate) values: Vec<TopValue>,
     /// The pane behind it; nothing where it is the last.
-    pub leads_to: Option<(TopPane, TopScope)>,
+    pub(crate) leads_to: Option<(TopPane, TopScope)>,
     /// More about it, below the table.
-    pub detail: Vec<String>,
+    pub(crate) detail: Vec<String>,
 }
 
 /// The columns of a pane, the first of them a name.
-pub fn columns(pane: TopPane) -> &'static [&'static str] {
+pub(crate) fn columns(pane: TopPane) -> &'static [&'static str] {
     match pane {
         TopPane::Ledger => &["phase", "steps", "time", "share", "median step", "longest"],
         TopPane::Classes => &["class", "calls", "time", "share"],
@@ -132,7 +133,7 @@ pub fn columns(pane: TopPane) -> &'static [&'static str] {
 }
 
 /// The column that a pane is sorted by at first, and whether the largest comes first.
-pub fn first_order(pane: TopPane) -> (usize, bool) {
+pub(crate) fn first_order(pane: TopPane) -> (usize, bool) {
     match pane {
         TopPane::Ledger | TopPane::Classes => (2, true),
         TopPane::Kernels => (3, true),
@@ -142,7 +143,7 @@ pub fn first_order(pane: TopPane) -> (usize, bool) {
 }
 
 /// The rows of a pane, in their own order.
-pub fn rows(pane: TopPane, scope: &TopScope, overview: &Overview) -> Vec<TopRow> {
+pub(crate) fn rows(pane: TopPane, scope: &TopScope, overview: &Overview) -> Vec<TopRow> {
     match pane {
         TopPane::Ledger => phases(scope, overview),
         TopPane::Classes => {

@@ -6,7 +6,7 @@ use super::rows::{TopPane, TopRow, TopScope, columns, first_order, rows};
 
 /// A key, as far as it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TopKey {
+pub(crate) enum TopKey {
     /// A character.
     Char(char),
     /// Return.
@@ -39,32 +39,32 @@ pub enum TopKey {
 
 /// A pane with what is chosen in it.
 #[derive(Debug, Clone)]
-pub struct TopView {
+pub(crate) struct TopView {
     /// What it shows.
-    pub pane: TopPane,
+    pub(crate) pane: TopPane,
     /// What was chosen on the way.
-    pub scope: TopScope,
+    pub(crate) scope: TopScope,
     /// The chosen row.
-    pub selected: usize,
+    pub(crate) selected: usize,
     /// The first row on the screen.
-    pub offset: usize,
+    pub(crate) offset: usize,
     /// The column that it is sorted by, and whether the largest comes first.
-    pub order: (usize, bool),
+    pub(crate) order: (usize, bool),
     /// Only rows that have this text.
-    pub filter: String,
+    pub(crate) filter: String,
     /// The rows, filtered and sorted.
-    pub rows: Vec<TopRow>,
+    pub(crate) rows: Vec<TopRow>,
 }
 
 /// Where somebody is.
-pub struct TopState<'a> {
+pub(crate) struct TopState<'a> {
     overview: &'a Overview,
     /// The panes on the way here, and this one.
     path: Vec<TopView>,
     /// Whether a filter is being typed.
-    pub is_typing: bool,
+    pub(crate) is_typing: bool,
     /// Whether the keys are shown.
-    pub is_helping: bool,
+    pub(crate) is_helping: bool,
     /// Rows on the screen, as they were drawn last.
     page: usize,
     /// Columns on the screen, likewise: nobody sees an order by another.
@@ -73,18 +73,18 @@ pub struct TopState<'a> {
 
 impl<'a> TopState<'a> {
     /// At the ledger.
-    pub fn new(overview: &'a Overview) -> Self {
+    pub(crate) fn new(overview: &'a Overview) -> Self {
         let path = vec![view(overview, TopPane::Ledger, TopScope::default())];
         TopState { overview, path, is_typing: false, is_helping: false, page: 10, columns: usize::MAX }
     }
 
     /// What is looked at.
-    pub fn overview(&self) -> &'a Overview {
+    pub(crate) fn overview(&self) -> &'a Overview {
         self.overview
     }
 
     /// The pane.
-    pub fn view(&self) -> &TopView {
+    pub(crate) fn view(&self) -> &TopView {
         // There is always one: only what was entered is left.
         &self.path[self.path.len() - 1]
     }
@@ -100,7 +100,7 @@ impl<'a> TopState<'a> {
     }
 
     /// Takes note of how many rows are on the screen, and moves it so that the chosen row is one of them.
-    pub fn show(&mut self, page: usize) {
+    pub(crate) fn show(&mut self, page: usize) {
         self.page = page.max(1);
         let page = self.page;
         let view = self.view_mut();
@@ -108,17 +108,17 @@ impl<'a> TopState<'a> {
     }
 
     /// Takes note of how many columns are on the screen.
-    pub fn show_columns(&mut self, columns: usize) {
+    pub(crate) fn show_columns(&mut self, columns: usize) {
         self.columns = columns.max(1);
     }
 
     /// The tab that the way began at.
-    pub fn tab(&self) -> TopPane {
+    pub(crate) fn tab(&self) -> TopPane {
         self.path[0].pane
     }
 
     /// Does what a key means. False where it means the end.
-    pub fn press(&mut self, key: TopKey) -> bool {
+    pub(crate) fn press(&mut self, key: TopKey) -> bool {
         if self.is_helping {
             self.is_helping = false;
             return key != TopKey::Char('q');

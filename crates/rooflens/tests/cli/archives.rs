@@ -4,10 +4,10 @@ use super::assets::Place;
 use super::*;
 
 #[allow(dead_code, reason = "made for the tests of the library; not all of it is used here")]
-#[path = "../../../rooflens-project/tests/all/assets_support/tar_maker.rs"]
+#[path = "../../../rooflens-collect/tests/all/assets_support/tar_maker.rs"]
 pub mod tar_maker;
 #[allow(dead_code, reason = "made for the tests of the library; not all of it is used here")]
-#[path = "../../../rooflens-project/tests/all/assets_support/zip_maker.rs"]
+#[path = "../../../rooflens-collect/tests/all/assets_support/zip_maker.rs"]
 mod zip_maker;
 
 const BOOTSTRAP: &str = "\

@@ -29,7 +29,7 @@ mod kernel_metrics;
 mod kernel_regex;
 mod kernels;
 mod migrating;
-#[path = "../../../rooflens-sample/tests/all/mock_nvml/mod.rs"]
+#[path = "../../../rooflens-collect/tests/all/mock_nvml/mod.rs"]
 mod mock_nvml;
 mod monitor;
 mod plot;

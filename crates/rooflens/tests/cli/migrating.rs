@@ -61,7 +61,7 @@ fn parity_018_presets_of_models() {
         assert_eq!(config_of(&plan)["model"]["path"], folder);
         assert_eq!(config_of(&plan)["model"]["weights"], "checkpoint");
         let bootstrap = std::fs::read_to_string(
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../rooflens-project/skeleton/bootstrap.yaml"),
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../rooflens-collect/skeleton/bootstrap.yaml"),
         );
         assert!(bootstrap.unwrap().contains(&format!("name: {model}")), "{model}");
     }
@@ -201,7 +201,7 @@ fn parity_124_names_of_what_is_kept_of_samples() {
 
 #[test]
 fn every_old_name_is_taken() {
-    for row in &rooflens_project::names::table().keys {
+    for row in &rooflens_collect::project::names::table().keys {
         // A name that stays has another kind of value in files only.
         let Some(value) = row.test.as_ref().filter(|_| row.new.as_ref() != Some(&row.old)) else { continue };
         let old = row.old.replace('*', "direct_inference");
@@ -365,7 +365,7 @@ fn parity_153_every_command_line_of_the_migration_page_runs() {
         let (code, _, err) = said(&folder, "p", &words);
         assert_eq!(code, 0, "{line}\n{err}");
         for word in words.iter().filter_map(|word| word.split_once('=')).map(|(name, _)| name) {
-            if rooflens_project::names::table().find(word).is_some() && word != "experiment" {
+            if rooflens_collect::project::names::table().find(word).is_some() && word != "experiment" {
                 assert!(err.contains(&format!("note: {word} is ")), "{line}\n{err}");
             }
         }

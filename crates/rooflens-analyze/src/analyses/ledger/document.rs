@@ -32,7 +32,7 @@ pub struct Ledger {
     pub floor_of: Option<FloorSource>,
     /// Sequences that waited for prompts of others: what advice looks at.
     #[serde(skip)]
-    pub stalls: Stalls,
+    pub(crate) stalls: Stalls,
     /// What each device spent its time on, in the order of ranks and devices: what the search for stragglers
     /// looks at.
     #[serde(skip)]
@@ -92,7 +92,7 @@ pub struct PhaseLedger {
     #[serde(default)]
     pub flawed: Vec<FlawedSteps>,
     /// Activities, or operators on the host.
-    pub activities: usize,
+    pub(crate) activities: usize,
     /// Its time: the sum of its lines.
     pub wall_ns: i64,
     /// Its share of the whole, 0 to 1.
@@ -108,7 +108,7 @@ pub struct PhaseLedger {
     /// Kernel time by class, most time first.
     pub classes: Vec<ClassLedger>,
     /// By layer, where layers are known.
-    pub layers: Vec<LayerLedger>,
+    pub(crate) layers: Vec<LayerLedger>,
     /// By layer and class of kernel: of the model's layers where a model was given, else of the trace's.
     #[serde(default)]
     pub layer_classes: Vec<LayerClass>,
@@ -124,7 +124,7 @@ pub struct PhaseLedger {
     pub missing_floor_ns: f64,
     /// Exposed communication without waiting, by what limits it.
     #[serde(default)]
-    pub transfers: Transfers,
+    pub(crate) transfers: Transfers,
     /// Kernel time, avoidable included, in which a collective ran on the device too: what advice looks at.
     #[serde(skip)]
     pub(crate) beside_collectives_ns: i64,
@@ -141,7 +141,7 @@ pub struct PhaseLedger {
     #[serde(skip)]
     pub(crate) sequences: Sequences,
     /// The host's own code between operators; null where the timeline is a device's.
-    pub waits: Option<Waits>,
+    pub(crate) waits: Option<Waits>,
 }
 
 /// The time of a stage of a model that sees.
@@ -161,9 +161,9 @@ pub struct StepTime {
     /// Median.
     pub p50_ns: i64,
     /// 90th percentile.
-    pub p90_ns: i64,
+    pub(crate) p90_ns: i64,
     /// 99th percentile.
-    pub p99_ns: i64,
+    pub(crate) p99_ns: i64,
     /// Longest.
     pub max_ns: i64,
 }
@@ -191,7 +191,7 @@ pub struct LineStep {
     /// Median over all steps.
     pub p50_ns: i64,
     /// 99th percentile.
-    pub p99_ns: i64,
+    pub(crate) p99_ns: i64,
 }
 
 /// The time of a class of kernels in a phase.
@@ -246,21 +246,22 @@ pub struct LayerClass {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LayerLedger {
     /// The layer.
-    pub layer: i32,
+    pub(crate) layer: i32,
     /// Kernels the model needs.
-    pub kernels_ns: i64,
+    pub(crate) kernels_ns: i64,
     /// Kernels it does not.
-    pub unneeded_ns: i64,
+    pub(crate) unneeded_ns: i64,
     /// Exposed communication, waiting for other ranks included, and copies.
-    pub moved_ns: i64,
+    pub(crate) moved_ns: i64,
     /// Gaps that its activities end.
-    pub idle_ns: i64,
+    pub(crate) idle_ns: i64,
 }
 
 impl Ledger {
     /// The time on a line.
     #[must_use]
-    pub fn on(&self, line: Line) -> i64 {
+    #[cfg(test)]
+    pub(crate) fn on(&self, line: Line) -> i64 {
         on(&self.lines, line)
     }
 

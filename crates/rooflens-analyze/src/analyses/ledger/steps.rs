@@ -13,7 +13,7 @@ use crate::statistics::Durations;
 #[derive(Default)]
 pub(super) struct Steps {
     /// Rows of `phases` of the rank at hand.
-    pub open: HashMap<i32, Times, foldhash::fast::RandomState>,
+    pub(crate) open: HashMap<i32, Times, foldhash::fast::RandomState>,
     sound: Spread,
     flawed: Spread,
     flaws: BTreeMap<String, usize>,
@@ -27,7 +27,7 @@ struct Spread {
 
 impl Steps {
     /// Ends the steps of a rank: ids start anew in the next.
-    pub fn close(&mut self, phases: &Phases, exchange: &mut Exchange) {
+    pub(crate) fn close(&mut self, phases: &Phases, exchange: &mut Exchange) {
         for (row, times) in self.open.drain() {
             let flaw = phases.excluded.get(row as usize).and_then(Option::as_ref);
             exchange.close_step(row, times[Line::Communication as usize], flaw.is_none());
@@ -47,13 +47,13 @@ impl Steps {
     }
 
     /// Those whose time is not a step's.
-    pub fn flaws(&self) -> Vec<FlawedSteps> {
+    pub(crate) fn flaws(&self) -> Vec<FlawedSteps> {
         let flaws = self.flaws.iter();
         flaws.map(|(reason, steps)| FlawedSteps { reason: reason.clone(), steps: *steps }).collect()
     }
 
     /// The time of a step, and of each line in it: of sound steps, where there is any.
-    pub fn summary(self, exchange: &Exchange) -> (Option<StepTime>, Vec<LineStep>) {
+    pub(crate) fn summary(self, exchange: &Exchange) -> (Option<StepTime>, Vec<LineStep>) {
         let are_sound = self.sound.wall.count > 0;
         let Spread { wall, mut lines } = if are_sound { self.sound } else { self.flawed };
         for (line, times) in [

@@ -6,8 +6,8 @@ use rooflens_schema::RankTables;
 /// Bytes given less bytes taken back, on the host and on devices.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Bytes {
-    pub host: i64,
-    pub device: i64,
+    pub(crate) host: i64,
+    pub(crate) device: i64,
 }
 
 impl Bytes {
@@ -16,7 +16,7 @@ impl Bytes {
         self.device = self.device.saturating_add(other.device);
     }
 
-    pub fn less(&mut self, other: Bytes) {
+    pub(crate) fn less(&mut self, other: Bytes) {
         self.host = self.host.saturating_sub(other.host);
         self.device = self.device.saturating_sub(other.device);
     }

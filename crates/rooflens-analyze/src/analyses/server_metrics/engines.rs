@@ -7,7 +7,7 @@ use super::{Model, ModelMetrics, NO_SPAN, Over, Pages, Series};
 /// What an engine calls its metrics.
 pub(super) struct EngineNames {
     /// Its own name.
-    pub title: &'static str,
+    pub(crate) title: &'static str,
     begin: &'static str,
     /// Requests that ended.
     requests: Option<&'static str>,
@@ -51,7 +51,7 @@ const ENGINES: &[EngineNames] = &[
 
 impl EngineNames {
     /// The engine that a metric is of.
-    pub fn of_metric(metric: &str) -> Option<&'static EngineNames> {
+    pub(crate) fn of_metric(metric: &str) -> Option<&'static EngineNames> {
         ENGINES.iter().find(|engine| metric.starts_with(engine.begin))
     }
 }

@@ -1,7 +1,7 @@
 //! Metrics of devices: what they are called here, and in which unit.
 
 /// What a metric is.
-pub enum MetricField {
+pub(crate) enum MetricField {
     /// A value of its moment: our name, and the factor to the unit in it.
     Gauge(&'static str, f64),
     /// Energy that adds up: the factor to joules.
@@ -14,7 +14,7 @@ const MIB: f64 = 1_048_576.0;
 
 /// Units of Triton: docs/user_guide/metrics.md of triton-inference-server. Units of DCGM: the comments of
 /// `dcgm_fields.h`, and `etc/default-counters.csv` of dcgm-exporter.
-pub fn field(metric: &str) -> MetricField {
+pub(crate) fn field(metric: &str) -> MetricField {
     let (name, factor) = match metric {
         "nv_energy_consumption" => return MetricField::Energy(1.0),
         "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" => return MetricField::Energy(1e-3),

@@ -12,58 +12,58 @@ use crate::statistics::share;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// As it is printed: `56.1%`, `352 ms`.
-    pub text: String,
+    pub(crate) text: String,
     /// Whether it is in the `sentence` or in `next`.
-    pub place: Cow<'static, str>,
+    pub(crate) place: Cow<'static, str>,
     /// What it is the time or share of, as `idle` or `cpu_bound`.
-    pub what: String,
+    pub(crate) what: String,
     /// The time; null for a share that is no time.
-    pub ns: Option<f64>,
+    pub(crate) ns: Option<f64>,
     /// The share, 0 to 1; null for a time alone.
-    pub share: Option<f64>,
+    pub(crate) share: Option<f64>,
     /// The fields whose sum `ns` is; without `ns`, the field that `share` is. As `gaps[0].examples[0].dur_ns`,
     /// `devices[*].busy_ns` for the sum over all rows, `ledger.lines[line=sync].ns` for the row with that line.
-    pub from: Vec<String>,
+    pub(crate) from: Vec<String>,
     /// The field that `share` is a share of, written alike.
-    pub of: Option<String>,
+    pub(crate) of: Option<String>,
     /// The claim that it is a part of, by its `what`: the parts of a claim add up to it.
-    pub part_of: Option<String>,
+    pub(crate) part_of: Option<String>,
 }
 
 /// A text under way.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Said {
-    pub text: String,
-    pub claims: Vec<Claim>,
+    pub(crate) text: String,
+    pub(crate) claims: Vec<Claim>,
 }
 
 /// A time and the fields that it is the sum of.
 #[derive(Debug, Clone)]
 pub(super) struct Amount {
-    pub what: String,
-    pub ns: i64,
-    pub from: Vec<String>,
+    pub(crate) what: String,
+    pub(crate) ns: i64,
+    pub(crate) from: Vec<String>,
 }
 
 impl Amount {
-    pub fn new(what: impl Into<String>, ns: i64, from: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>, ns: i64, from: impl Into<String>) -> Self {
         Amount { what: what.into(), ns, from: vec![from.into()] }
     }
 }
 
 impl Said {
-    pub fn new(text: impl Into<String>) -> Self {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
         Said { text: text.into(), claims: Vec::new() }
     }
 
     /// Adds words without a number that was measured.
-    pub fn say(mut self, text: impl AsRef<str>) -> Self {
+    pub(crate) fn say(mut self, text: impl AsRef<str>) -> Self {
         self.text.push_str(text.as_ref());
         self
     }
 
     /// Adds another text.
-    pub fn then(mut self, other: Said) -> Self {
+    pub(crate) fn then(mut self, other: Said) -> Self {
         self.text.push_str(&other.text);
         self.claims.extend(other.claims);
         self
@@ -76,25 +76,25 @@ impl Said {
     }
 
     /// Notes a time that stands in the text already.
-    pub fn cites(mut self, what: &str, ns: i64, from: impl Into<String>) -> Self {
+    pub(crate) fn cites(mut self, what: &str, ns: i64, from: impl Into<String>) -> Self {
         let ns = ns as f64;
         self.claims.push(Claim { ns: Some(ns), ..claim(what, time(ns), vec![from.into()]) });
         self
     }
 
     /// Notes a share that stands in the text already.
-    pub fn cites_ratio(mut self, what: &str, share: f64, from: impl Into<String>) -> Self {
+    pub(crate) fn cites_ratio(mut self, what: &str, share: f64, from: impl Into<String>) -> Self {
         self.claims.push(Claim { share: Some(share), ..claim(what, percent(share), vec![from.into()]) });
         self
     }
 
     /// Adds the share that an amount has of a whole.
-    pub fn share(self, amount: &Amount, whole: &Amount) -> Self {
+    pub(crate) fn share(self, amount: &Amount, whole: &Amount) -> Self {
         self.part(amount, whole, None)
     }
 
     /// Adds the share that an amount has of a whole, as a part of another claim.
-    pub fn part(self, amount: &Amount, whole: &Amount, part_of: Option<&str>) -> Self {
+    pub(crate) fn part(self, amount: &Amount, whole: &Amount, part_of: Option<&str>) -> Self {
         let share = share(amount.ns, whole.ns);
         let claim = Claim {
             ns: Some(amount.ns as f64),
@@ -119,7 +119,7 @@ impl Said {
     }
 
     /// The claims, told where they stand.
-    pub fn claims_in(self, place: &'static str) -> impl Iterator<Item = Claim> {
+    pub(crate) fn claims_in(self, place: &'static str) -> impl Iterator<Item = Claim> {
         self.claims.into_iter().map(move |claim| Claim { place: place.into(), ..claim })
     }
 }

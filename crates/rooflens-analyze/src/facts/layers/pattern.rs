@@ -28,8 +28,8 @@ const DEEPEST: usize = 12;
 /// A kernel in a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kernel {
-    pub name: u32,
-    pub class: KernelClass,
+    pub(crate) name: u32,
+    pub(crate) class: KernelClass,
 }
 
 /// The layer of each kernel of a sequence; none outside of layers.

@@ -20,9 +20,9 @@ const DEEPEST: usize = 256;
 /// Ranges and the range that each lies in, which stands before it.
 pub(super) struct Forest {
     /// Rows of `phases`, by start, the longest first.
-    pub rows: Vec<usize>,
+    pub(crate) rows: Vec<usize>,
     /// For each of them, the place in `rows` of what it lies in.
-    pub parents: Vec<Option<usize>>,
+    pub(crate) parents: Vec<Option<usize>>,
 }
 
 /// Start and end of a row.
@@ -41,7 +41,7 @@ fn covers(outer: (i64, i64), inner: (i64, i64), (part, of): (i64, i64)) -> bool 
 impl Forest {
     /// Of ranges on the host: those of a thread by what lies in what; a range of another thread lies in one that
     /// has no work of its own, or has none itself. Two threads that both launch have a step each, at the same time.
-    pub fn of_threads(tables: &RankTables, rows: Vec<usize>) -> Self {
+    pub(crate) fn of_threads(tables: &RankTables, rows: Vec<usize>) -> Self {
         let phases = &tables.phases;
         let same = |outer: usize, inner: usize| {
             let (a, b) = (span(phases, outer), span(phases, inner));
@@ -53,7 +53,7 @@ impl Forest {
     }
 
     /// Of ranges on devices.
-    pub fn of_devices(tables: &RankTables, rows: Vec<usize>) -> Self {
+    pub(crate) fn of_devices(tables: &RankTables, rows: Vec<usize>) -> Self {
         let phases = &tables.phases;
         let same = |outer: usize, inner: usize| {
             let (a, b) = (span(phases, outer), span(phases, inner));

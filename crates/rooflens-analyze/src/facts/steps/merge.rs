@@ -30,13 +30,13 @@ pub(super) struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    pub fn new(phases: &'a mut Phases, names: &'a Names) -> Self {
+    pub(crate) fn new(phases: &'a mut Phases, names: &'a Names) -> Self {
         let same_as = vec![None; phases.len()];
         Steps { phases, names, same_as, disagreeing: HashSet::new(), first_disagreement: String::new() }
     }
 
     /// Finds the steps of a forest.
-    pub fn resolve(&mut self, forest: &Forest) {
+    pub(crate) fn resolve(&mut self, forest: &Forest) {
         let mut inside: Vec<Vec<usize>> = vec![Vec::new(); forest.rows.len()];
         // What lies in a range stands behind it: from the last to the first, what is inside is known.
         for place in (0..forest.rows.len()).rev() {

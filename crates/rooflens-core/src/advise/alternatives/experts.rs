@@ -10,7 +10,7 @@ const TOP_K: &str = "num_experts_per_tok";
 const ALIKE: f64 = 0.01;
 
 /// Coarser ones first: these keep all parameters.
-pub fn fewer(known: &ResolvedModel) -> Vec<Change> {
+pub(crate) fn fewer(known: &ResolvedModel) -> Vec<Change> {
     let number = |key: &str| known.blueprint.number(key);
     let counts: Vec<(&str, u64)> = COUNT.iter().filter_map(|key| Some((*key, number(key)?))).collect();
     let (Some((_, count)), Some(top_k)) = (counts.first().copied(), number(TOP_K)) else { return Vec::new() };

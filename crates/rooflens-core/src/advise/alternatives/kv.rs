@@ -14,7 +14,7 @@ const PLAIN: &[&str] = &["llama", "mistral", "qwen2", "qwen3", "qwen3_moe", "mix
 const LATENT: (u64, u64) = (512, 64);
 
 /// Latent attention where the model can have it, else one head of keys and values.
-pub fn smaller(known: &ResolvedModel, ran: &[Ran]) -> Option<Change> {
+pub(crate) fn smaller(known: &ResolvedModel, ran: &[Ran]) -> Option<Change> {
     latent(known, ran).or_else(|| one_head(known))
 }
 

@@ -14,7 +14,7 @@ use rooflens_cost::{Parallel, Setup};
 use crate::model::{ModelContext, ResolvedModel};
 
 /// All that the model and the device allow.
-pub fn of(joined: &ModelContext) -> Vec<Alternative> {
+pub(crate) fn of(joined: &ModelContext) -> Vec<Alternative> {
     let known = &joined.known;
     let mut found = Vec::new();
     for (kind, ran) in &joined.passes {

@@ -21,7 +21,7 @@ const WORTH_IT: f64 = 0.005;
 
 /// The model whose widths are whole tiles, up or down, whichever does a useful operation in less time; none
 /// where they are so already.
-pub fn whole(known: &ResolvedModel, phase: &'static str, ran: &[Ran]) -> Option<Alternative> {
+pub(crate) fn whole(known: &ResolvedModel, phase: &'static str, ran: &[Ran]) -> Option<Alternative> {
     let roof = Roof::of(&known.device)?;
     let steps = distinct(ran);
     let old = SIDES.map(|side| all(known, &roof, &steps, side));

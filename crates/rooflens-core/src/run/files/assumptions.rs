@@ -1,7 +1,7 @@
 //! `assumptions.md`: everything that a run's numbers rest on, from what stands in the run.
 
+use rooflens_analyze::compare::headline;
 use rooflens_collect::RunStage;
-use rooflens_compare::headline;
 use rooflens_report::block::{Block, Cell, Column, Row, Table};
 use rooflens_report::cost::markdown;
 use rooflens_report::render::Part;
@@ -12,7 +12,7 @@ use crate::saved::read_json;
 use crate::text::counted;
 
 /// The page, of a run and its `metrics.json`.
-pub fn page(run: &RunDir, metrics: &Json) -> String {
+pub(crate) fn page(run: &RunDir, metrics: &Json) -> String {
     let spec = read_json(&run.raw(RunStage::Measure.name()).join("spec.json"));
     let plan = read_json(&run.root().join(super::super::job::PLAN));
     let one = read_json(&run.report().join("static_compute.json"));
@@ -191,7 +191,7 @@ fn notes(metrics: &Json) -> Vec<String> {
 }
 
 /// Everything that a document says it did not compute, wherever it says so: what, and why.
-pub fn missing(document: &Json) -> Vec<(String, String)> {
+pub(crate) fn missing(document: &Json) -> Vec<(String, String)> {
     let mut found = Vec::new();
     collect(document, "", &mut found);
     found

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::project::revision::revision;
+use rooflens_collect::sample::nvml::{NvmlSource, PowerLimit};
+use rooflens_collect::sample::{Source, Watched};
 use rooflens_collect::{RunSettings, RunStage};
-use rooflens_project::revision::revision;
-use rooflens_sample::nvml::{NvmlSource, PowerLimit};
-use rooflens_sample::{Source, Watched};
 use rooflens_schema::RunDir;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,106 +21,106 @@ use crate::environment::nvml_library;
 
 /// What a run ran on. Null is "not known", and `not_computed` says why.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct RunEnvironment {
+pub(crate) struct RunEnvironment {
     /// `rooflens.env`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// Version of Rooflens.
-    pub rooflens: Cow<'static, str>,
+    pub(crate) rooflens: Cow<'static, str>,
     /// The operating system.
-    pub os: System,
+    pub(crate) os: System,
     /// The processor.
-    pub cpu: Processor,
+    pub(crate) cpu: Processor,
     /// Memory of the machine.
-    pub memory_bytes: Option<u64>,
+    pub(crate) memory_bytes: Option<u64>,
     /// Memory that this group of processes may have.
-    pub memory_limit_bytes: Option<u64>,
+    pub(crate) memory_limit_bytes: Option<u64>,
     /// NVIDIA devices.
-    pub gpus: Option<Vec<Gpu>>,
+    pub(crate) gpus: Option<Vec<Gpu>>,
     /// Version of NVIDIA's driver.
-    pub nvidia_driver: Option<String>,
+    pub(crate) nvidia_driver: Option<String>,
     /// The container that the run was made in.
-    pub container: Option<Container>,
+    pub(crate) container: Option<Container>,
     /// The runtime of the workload, as `pytorch`.
-    pub runtime: Option<Json>,
+    pub(crate) runtime: Option<Json>,
     /// Version of Python.
-    pub python: Option<Json>,
+    pub(crate) python: Option<Json>,
     /// The interpreter that ran the workload.
-    pub interpreter: Option<String>,
+    pub(crate) interpreter: Option<String>,
     /// The Python environment that it belongs to, and what pins that.
-    pub environment: Option<PythonEnvironment>,
+    pub(crate) environment: Option<PythonEnvironment>,
     /// Versions of the packages that the workload uses.
-    pub versions: Option<Json>,
+    pub(crate) versions: Option<Json>,
     /// The project's own revision.
-    pub project: Option<ProjectCommit>,
+    pub(crate) project: Option<ProjectCommit>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<Cow<'static, str>, String>,
+    pub(crate) not_computed: BTreeMap<Cow<'static, str>, String>,
 }
 
 /// The operating system.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct System {
+pub(crate) struct System {
     /// As Rust calls it: `linux`, `macos`.
-    pub kind: Cow<'static, str>,
+    pub(crate) kind: Cow<'static, str>,
     /// As Rust calls it: `x86_64`, `aarch64`.
-    pub arch: Cow<'static, str>,
+    pub(crate) arch: Cow<'static, str>,
     /// Its own name and version.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Version of the kernel.
-    pub kernel: Option<String>,
+    pub(crate) kernel: Option<String>,
 }
 
 /// The processor of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Processor {
+pub(crate) struct Processor {
     /// Its model.
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// Cores that share no pipelines.
-    pub cores: Option<usize>,
+    pub(crate) cores: Option<usize>,
     /// Threads that the system sees.
-    pub threads: Option<usize>,
+    pub(crate) threads: Option<usize>,
     /// Threads that this process may use.
-    pub usable_threads: Option<usize>,
+    pub(crate) usable_threads: Option<usize>,
     /// Processors' worth of time that this group of processes may have.
-    pub quota: Option<f64>,
+    pub(crate) quota: Option<f64>,
     /// What sets its clock, as `performance`.
-    pub governor: Option<String>,
+    pub(crate) governor: Option<String>,
     /// Least clock rate that the governor may set.
-    pub min_clock_hz: Option<u64>,
+    pub(crate) min_clock_hz: Option<u64>,
     /// Highest clock rate that the governor may set.
-    pub max_clock_hz: Option<u64>,
+    pub(crate) max_clock_hz: Option<u64>,
 }
 
 /// An NVIDIA device.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Gpu {
+pub(crate) struct Gpu {
     /// Its index, as NVML counts.
-    pub index: i32,
+    pub(crate) index: i32,
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// The limit that the device enforces.
-    pub power_limit_w: Option<f64>,
+    pub(crate) power_limit_w: Option<f64>,
 }
 
 /// A container.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Container {
+pub(crate) struct Container {
     /// What made it, as `docker`.
-    pub kind: Cow<'static, str>,
+    pub(crate) kind: Cow<'static, str>,
     /// What it was detected by.
-    pub sign: Cow<'static, str>,
+    pub(crate) sign: Cow<'static, str>,
 }
 
 /// The revision of a project.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct ProjectCommit {
+pub(crate) struct ProjectCommit {
     /// The commit that is checked out.
-    pub commit: String,
+    pub(crate) commit: String,
     /// Whether tracked files differ from it.
-    pub is_dirty: bool,
+    pub(crate) is_dirty: bool,
 }
 
 /// What this machine is, and what the workload told of itself.
-pub fn environment(run: &RunDir, settings: &RunSettings, project: &Path) -> RunEnvironment {
+pub(crate) fn environment(run: &RunDir, settings: &RunSettings, project: &Path) -> RunEnvironment {
     let mut not_computed = BTreeMap::new();
     let mut known = |name: &'static str, why: &str| drop(not_computed.insert(name.into(), why.to_owned()));
     let (gpus, nvidia_driver) = match NvmlSource::open(nvml_library().as_deref(), &Watched::default()) {

@@ -18,7 +18,7 @@ use super::super::workload;
 
 /// What was run, of a config with nothing left to resolve; in `located`, the dataset is where its variant
 /// is.
-pub fn inputs(run: &RunDir, config: &Node, located: &Node, project: &Path) -> Node {
+pub(crate) fn inputs(run: &RunDir, config: &Node, located: &Node, project: &Path) -> Node {
     let root = project.join(at(located, "dataset.root").and_then(word).unwrap_or_default());
     let metadata = metadata(located, project, &root);
     let mut dataset = Map::new();

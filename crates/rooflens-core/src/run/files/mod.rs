@@ -5,7 +5,7 @@ mod assumptions;
 mod env;
 mod grounding;
 mod inputs;
-pub mod predictions;
+pub(crate) mod predictions;
 mod python;
 mod stakeholder;
 #[cfg(test)]
@@ -20,7 +20,7 @@ use rooflens_compose::yaml;
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
-pub use self::env::RunEnvironment;
+pub(crate) use self::env::RunEnvironment;
 use super::samples;
 use crate::config::folders::OWN_FOLDER;
 use crate::error::Error;
@@ -42,7 +42,7 @@ pub fn write(run: &RunDir, settings: &RunSettings, project: &Path) -> Result<(),
 
 /// Writes those that follow from what is in the run already. The machine and the files of the dataset may
 /// be others by now, so that what tells of them stays. False where it is no run of `rooflens run`.
-pub fn rewrite(run: &RunDir) -> Result<bool, Error> {
+pub(crate) fn rewrite(run: &RunDir) -> Result<bool, Error> {
     let Some(settings) = settings(run) else { return Ok(false) };
     let project = project::around(run.root()).unwrap_or_else(|| run.root().to_owned());
     saved::make(&run.report())?;
@@ -65,18 +65,18 @@ fn pages(run: &RunDir, settings: &RunSettings, project: &Path) -> Result<(), Err
 }
 
 /// The settings that a run was made with, where it has its config.
-pub fn settings(run: &RunDir) -> Option<RunSettings> {
+pub(crate) fn settings(run: &RunDir) -> Option<RunSettings> {
     RunSettings::read(&config(run)?).ok()
 }
 
 /// The resolved config of a run.
-pub fn config(run: &RunDir) -> Option<Node> {
+pub(crate) fn config(run: &RunDir) -> Option<Node> {
     let path = run.root().join(OWN_FOLDER).join("config.yaml");
     yaml::load(&std::fs::read_to_string(&path).ok()?, Arc::from("config.yaml")).ok()
 }
 
 /// A switch in the config of a run; none where it has no such key.
-pub fn flag(run: &RunDir, key: &str) -> Option<bool> {
+pub(crate) fn flag(run: &RunDir, key: &str) -> Option<bool> {
     match inputs::at(&config(run)?, key)?.value {
         Value::Bool(is_on) => Some(is_on),
         _ => None,
@@ -84,7 +84,7 @@ pub fn flag(run: &RunDir, key: &str) -> Option<bool> {
 }
 
 /// A word in the config of a run; none where it has no such key.
-pub fn word(run: &RunDir, key: &str) -> Option<String> {
+pub(crate) fn word(run: &RunDir, key: &str) -> Option<String> {
     match &inputs::at(&config(run)?, key)?.value {
         Value::Str(word) => Some(word.clone()),
         _ => None,

@@ -11,27 +11,27 @@ use serde::{Deserialize, Serialize};
 
 /// The Python environment of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PythonEnvironment {
+pub(crate) struct PythonEnvironment {
     /// `pixi`, `uv`, `conda` or `venv`.
-    pub kind: Cow<'static, str>,
+    pub(crate) kind: Cow<'static, str>,
     /// Its name, where it has one.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// What pins its packages, where the project has such a file.
-    pub lock: Option<LockFile>,
+    pub(crate) lock: Option<LockFile>,
 }
 
 /// A lock file of the project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LockFile {
+pub(crate) struct LockFile {
     /// The file, from the project's folder.
-    pub path: Cow<'static, str>,
+    pub(crate) path: Cow<'static, str>,
     /// Its SHA-256.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// The environment of the settings; or the one of the project that the interpreter belongs to, as where
 /// `pixi run` started Rooflens itself.
-pub fn python_environment(
+pub(crate) fn python_environment(
     settings: &RunSettings,
     interpreter: Option<&Path>,
     project: &Path,
@@ -60,7 +60,7 @@ fn around(interpreter: &Path, project: &Path) -> Option<WorkloadEnvironment> {
 }
 
 /// A path that names no person: from the project's folder, or from the user's own.
-pub fn shown(path: &Path, project: &Path) -> String {
+pub(crate) fn shown(path: &Path, project: &Path) -> String {
     if let Ok(inside) = path.strip_prefix(project) {
         return format!("$PROJECT/{}", inside.display());
     }

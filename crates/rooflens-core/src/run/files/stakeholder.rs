@@ -1,7 +1,7 @@
 //! `stakeholder_summary.md`: a run on one page, for those who will read only one. Every sentence follows
 //! from `metrics.json`, and every number stands there.
 
-use rooflens_compare::headline::{self, LATENCY, RequestTimes, TPOT, TTFT};
+use rooflens_analyze::compare::headline::{self, LATENCY, RequestTimes, TPOT, TTFT};
 use rooflens_report::block::{Block, Cell, Column, Fact, Row, Table};
 use rooflens_report::cost::markdown;
 use rooflens_report::format;
@@ -13,7 +13,7 @@ use crate::run::kept_value;
 use crate::text::capitalised;
 
 /// The page, of the model's name and `metrics.json`.
-pub fn page(model: &str, metrics: &Json) -> String {
+pub(crate) fn page(model: &str, metrics: &Json) -> String {
     let mut parts = vec![
         Part { name: "lead", title: "", blocks: vec![Block::Lead(lead(model, metrics))] },
         Part { name: "setup", title: "Run", blocks: vec![Block::Facts(setup(metrics))] },

@@ -21,13 +21,13 @@ const EVENTS: &str = r#"{"event":"hello","python":"3.11","versions":{"torch":"2.
 {"event":"round_begin","round":0,"kind":"predicted","epoch":0}"#;
 
 fn planned(overrides: Vec<String>, observer: &SharedObserver) -> Planned {
-    let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-project/skeleton/conf");
+    let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-collect/skeleton/conf");
     let request = RunRequest { config_dir: Some(conf.into()), overrides, ..RunRequest::default() };
     launch::plan(&request, observer).unwrap()
 }
 
 /// Those of the skeleton.
-pub fn settings() -> RunSettings {
+pub(crate) fn settings() -> RunSettings {
     let observer = Unobserved::shared();
     planned(Vec::new(), &observer).jobs.remove(0).settings
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use rooflens_analyze::Findings;
 use rooflens_analyze::advice::{Padding, RunContext, UnprofiledSteps};
 use rooflens_analyze::analyses::Ledger;
+use rooflens_analyze::compare::headline::MEASURED;
 use rooflens_analyze::sampled::WHOLE;
 use rooflens_collect::RunStage;
-use rooflens_compare::headline::MEASURED;
 use rooflens_schema::RunDir;
 use rooflens_schema::tables::{PhaseKind, Steps};
 use serde_json::Value as Json;
@@ -25,7 +25,7 @@ use crate::model::{ModelContext, ModelRecord, Passes, ToldShapes, kind_of};
 const PHASES: [PhaseKind; 3] = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
 
 /// Gives the ledger of a run its lower bounds, as far as the run tells.
-pub fn join_floor(
+pub(crate) fn join_floor(
     run: &RunDir,
     record: Result<&ModelRecord, String>,
     findings: &mut Findings,
@@ -54,7 +54,7 @@ fn joined(run: &RunDir, record: &ModelRecord, ledger: &Ledger) -> Result<ModelCo
 }
 
 /// What rules of advice ask for besides the trace, without the model.
-pub fn context(run: &RunDir) -> RunContext {
+pub(crate) fn context(run: &RunDir) -> RunContext {
     let profiled = run.raw(RunStage::TorchProfiler.name());
     let told = crate::saved::read_json(&profiled.join("workload.json"));
     let threads = told.get("threads").and_then(Json::as_u64);

@@ -5,7 +5,7 @@ mod context;
 mod products;
 mod shapes;
 
-pub use self::context::{context, join_floor};
+pub(crate) use self::context::{context, join_floor};
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,14 +35,14 @@ pub struct ModelJoin {
     /// MFU and MBU of each phase of the measured rounds.
     pub efficiency: Option<Efficiency>,
     /// Operations of the profiled round by the static model and by torch.
-    pub flops_check: Option<FlopsCheck>,
+    pub(crate) flops_check: Option<FlopsCheck>,
     /// Products of the profiled round, each matched with an operator of the static model.
-    pub matches: Option<Matches>,
+    pub(crate) matches: Option<Matches>,
     /// Each part of the model in the profiled round.
-    pub static_vs_measured: Option<StaticVsMeasured>,
+    pub(crate) static_vs_measured: Option<StaticVsMeasured>,
     /// Why something is null.
     #[serde(skip)]
-    pub reasons: BTreeMap<&'static str, String>,
+    pub(crate) reasons: BTreeMap<&'static str, String>,
 }
 
 /// Names of what is joined.
@@ -52,7 +52,7 @@ const MATCHES: &str = "matches";
 const STATIC_VS_MEASURED: &str = "static_vs_measured";
 
 /// Joins what a run left with what its model must cost.
-pub fn join(
+pub(crate) fn join(
     run: &RunDir,
     model: Result<&ModelRecord, &String>,
     workload: &WorkloadRecords,
@@ -87,7 +87,7 @@ pub fn join(
 }
 
 /// What was joined when the run was made, for a report that is written once more.
-pub fn kept(run: &RunDir) -> ModelJoin {
+pub(crate) fn kept(run: &RunDir) -> ModelJoin {
     #[derive(Deserialize)]
     struct Reasons {
         not_computed: BTreeMap<String, String>,

@@ -7,7 +7,7 @@ use rooflens_cost::measured::{TimelineSide, Traced};
 use super::run_phase;
 
 /// The products of steps, and on which side their time was measured.
-pub fn traced(products: &[ProductStat]) -> (Vec<Traced>, TimelineSide) {
+pub(crate) fn traced(products: &[ProductStat]) -> (Vec<Traced>, TimelineSide) {
     let on_device = products.iter().any(|row| row.device_ns > 0);
     let timeline = if on_device { TimelineSide::Device } else { TimelineSide::Host };
     let row = |row: &ProductStat| {

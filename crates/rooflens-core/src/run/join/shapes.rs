@@ -10,7 +10,7 @@ use rooflens_schema::tables::{PhaseKind, StepRow, Steps};
 use crate::run::workload::steps_of;
 
 /// The passes of the rounds of a kind.
-pub fn of_kind(steps: &Steps, kind: &str) -> Result<Vec<Ran>, String> {
+pub(crate) fn of_kind(steps: &Steps, kind: &str) -> Result<Vec<Ran>, String> {
     let rows = steps_of(steps, kind);
     if rows.is_empty() {
         return Err(format!("steps.csv has no step of kind {kind}"));

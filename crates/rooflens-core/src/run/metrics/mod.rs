@@ -5,7 +5,7 @@ mod statistics;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use rooflens_compare::headline::{self, MEASURED, RequestTimes};
+use rooflens_analyze::compare::headline::{self, MEASURED, RequestTimes};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::tables::{PhaseKind, StepRow};
 use schemars::JsonSchema;
@@ -18,66 +18,66 @@ use super::workload::steps_of;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// Measured rounds.
-    pub rounds: usize,
+    pub(crate) rounds: usize,
     /// Sequences.
-    pub requests: usize,
+    pub(crate) requests: usize,
     /// Tokens of their prompts.
-    pub prompt_tokens: u64,
+    pub(crate) prompt_tokens: u64,
     /// Tokens that were made.
-    pub output_tokens: u64,
+    pub(crate) output_tokens: u64,
     /// Forward passes that made tokens of running sequences.
-    pub decode_steps: usize,
+    pub(crate) decode_steps: usize,
     /// From a prompt given to its first token, ns.
     pub ttft_ns: Option<Spread>,
     /// Of each sequence: time from its first to its last token / tokens after the first, ns.
     pub tpot_ns: Option<Spread>,
     /// From each token to the next of its sequence, ns.
-    pub itl_ns: Option<Spread>,
+    pub(crate) itl_ns: Option<Spread>,
     /// From a prompt given to its last token, ns.
-    pub latency_ns: Option<Spread>,
+    pub(crate) latency_ns: Option<Spread>,
     /// From a prompt given to its first step, where the runtime queues requests (vLLM), ns. Part of TTFT.
     pub queued_ns: Option<Spread>,
     /// How long loading the model took, ns.
-    pub load_ns: Option<u64>,
+    pub(crate) load_ns: Option<u64>,
     /// Warm-up rounds before the measured ones.
     #[serde(default)]
-    pub warmup_rounds: usize,
+    pub(crate) warmup_rounds: usize,
     /// Time of the warm-up rounds together, ns.
-    pub warmup_ns: Option<u64>,
+    pub(crate) warmup_ns: Option<u64>,
     /// Tokens made / time from the first prompt given to the last token, summed over rounds.
     pub output_tokens_per_s: Option<f64>,
     /// Tokens made in decode steps / time of these steps.
     pub decode_tokens_per_s: Option<f64>,
     /// From a prompt given to its first token that is not reasoning, ns. Load tests only, as the following.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ttfo_ns: Option<Spread>,
+    pub(crate) ttfo_ns: Option<Spread>,
     /// From being sent to the first token, where requests have a schedule, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub service_ttft_ns: Option<Spread>,
+    pub(crate) service_ttft_ns: Option<Spread>,
     /// From being sent to the last token, where requests have a schedule, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub service_time_ns: Option<Spread>,
+    pub(crate) service_time_ns: Option<Spread>,
     /// Output tokens per second that a user sees: 1 / TPOT, median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_tokens_per_s_per_user: Option<f64>,
+    pub(crate) output_tokens_per_s_per_user: Option<f64>,
     /// Prompt tokens of completed requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_tokens_per_s: Option<f64>,
+    pub(crate) input_tokens_per_s: Option<f64>,
     /// Prompt and output tokens of completed requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total_tokens_per_s: Option<f64>,
+    pub(crate) total_tokens_per_s: Option<f64>,
     /// Completed requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requests_per_s: Option<f64>,
+    pub(crate) requests_per_s: Option<f64>,
     /// Fraction of the requests that failed or timed out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error_rate: Option<f64>,
+    pub(crate) error_rate: Option<f64>,
     /// Time of forward passes, by phase, ns.
     pub phases_ns: BTreeMap<String, u64>,
     /// Rows that could not be read.
-    pub lost_rows: usize,
+    pub(crate) lost_rows: usize,
     /// How percentiles are made.
-    pub rule: Cow<'static, str>,
+    pub(crate) rule: Cow<'static, str>,
     /// What is null, and why.
     pub not_computed: BTreeMap<Cow<'static, str>, String>,
 }
@@ -91,7 +91,7 @@ impl Measured {
 }
 
 /// The headline numbers of what a pass left.
-pub fn measured(workload: &WorkloadRecords) -> Measured {
+pub(crate) fn measured(workload: &WorkloadRecords) -> Measured {
     let requests = headline::measured_requests(&workload.requests, &workload.tokens);
     let steps = steps_of(&workload.steps, MEASURED);
     let decode: Vec<&StepRow> = steps.iter().filter(|row| row.phase == PhaseKind::Decode).collect();

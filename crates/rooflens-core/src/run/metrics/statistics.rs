@@ -13,26 +13,26 @@ pub const RULE: &str =
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// How many.
-    pub count: usize,
+    pub(crate) count: usize,
     /// Mean.
     pub mean: f64,
     /// Standard deviation of a sample; null for one value.
-    pub std: Option<f64>,
+    pub(crate) std: Option<f64>,
     /// Least.
-    pub min: f64,
+    pub(crate) min: f64,
     /// Median.
     pub p50: f64,
     /// 90th percentile.
-    pub p90: f64,
+    pub(crate) p90: f64,
     /// 99th percentile.
     pub p99: f64,
     /// Most.
-    pub max: f64,
+    pub(crate) max: f64,
 }
 
 impl Spread {
     /// Of some values; nothing where there are none.
-    pub fn of(mut values: Vec<f64>) -> Option<Self> {
+    pub(crate) fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let (min, max) = (*values.first()?, *values.last()?);
         let count = values.len();

@@ -14,20 +14,20 @@ use std::time::Duration;
 
 use rooflens_collect::execute::{StepObserver, StopRequest, WorkloadEvent};
 use rooflens_collect::plan::{PlannedStep, RunStage};
+use rooflens_collect::sample::{Sampler, SamplingOutcome, SamplingSettings, Source, Watched};
 use rooflens_collect::settings;
 use rooflens_ingest::formats::workload::ClockReading;
-use rooflens_sample::{Sampler, SamplingOutcome, SamplingSettings, Source, Watched};
 use rooflens_schema::tables::{CounterStep, Counters};
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
 use self::record::SampledStep;
-pub use self::record::{SamplerRecord, clock_base};
+pub(crate) use self::record::{SamplerRecord, clock_base};
 use crate::environment;
 
-pub use self::summary::of_run;
+pub(crate) use self::summary::of_run;
 
 /// Samples while steps go on.
-pub struct Sampling {
+pub(crate) struct Sampling {
     interval: Duration,
     watched: Watched,
     sources: RefCell<Vec<Box<dyn Source>>>,
@@ -46,7 +46,9 @@ impl Sampling {
             None => record.off = Some("sampler.enable is false".to_owned()),
             Some(_) => {
                 let library = environment::nvml_library();
-                for opened in keeping_low_free(|| rooflens_sample::open(library.as_deref(), &watched)) {
+                for opened in
+                    keeping_low_free(|| rooflens_collect::sample::open(library.as_deref(), &watched))
+                {
                     match opened.source {
                         Ok(source) => sources.push(source),
                         Err(missing) => record.miss(opened.name, &missing),
@@ -61,7 +63,7 @@ impl Sampling {
     }
 
     /// Does the work of a step, and samples from the start of its process to its end.
-    pub fn during<T>(
+    pub(crate) fn during<T>(
         &self,
         step: &PlannedStep,
         watch: &dyn StepObserver,

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rooflens_collect::RunStage;
+use rooflens_collect::sample::csv::{Columns, CsvWriter};
+use rooflens_collect::sample::source::{Reason, Subject};
+use rooflens_collect::sample::{BeatTally, Missing};
 use rooflens_ingest::formats::workload::{ClockReading, read_events};
-use rooflens_sample::csv::{Columns, CsvWriter};
-use rooflens_sample::source::{Reason, Subject};
-use rooflens_sample::{BeatTally, Missing};
 use rooflens_schema::parquet_io::{read_table, write_table};
 use rooflens_schema::tables::{CounterSource, Counters, Runs};
 use rooflens_schema::{Notes, RunDir};
@@ -22,69 +22,69 @@ use crate::saved;
 
 /// `raw/sampler/sampler.json`: what the samples do not tell of themselves.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct SamplerRecord {
+pub(crate) struct SamplerRecord {
     /// Why nothing was sampled, where that was so.
-    pub off: Option<String>,
+    pub(crate) off: Option<String>,
     /// From one sample to the next.
-    pub interval_ns: i64,
+    pub(crate) interval_ns: i64,
     /// The time of day that is 0 in `counters`.
-    pub base_unix_ns: i64,
+    pub(crate) base_unix_ns: i64,
     /// What was sampled.
-    pub subjects: Vec<SampledSubject>,
+    pub(crate) subjects: Vec<SampledSubject>,
     /// What could not be, and why.
-    pub missing: BTreeMap<String, String>,
+    pub(crate) missing: BTreeMap<String, String>,
     /// Columns that stayed null, and why.
-    pub reasons: Vec<NullColumn>,
+    pub(crate) reasons: Vec<NullColumn>,
     /// The steps that were sampled, in order.
-    pub steps: Vec<SampledStep>,
+    pub(crate) steps: Vec<SampledStep>,
 }
 
 /// Something that was sampled.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct SampledSubject {
+pub(crate) struct SampledSubject {
     /// The machine, or a device of it.
-    pub source: CounterSource,
+    pub(crate) source: CounterSource,
     /// Device index; null for the machine.
-    pub device: Option<i32>,
+    pub(crate) device: Option<i32>,
     /// What it is called.
-    pub name: String,
+    pub(crate) name: String,
     /// The device's own id, the same after a restart.
-    pub uuid: Option<String>,
+    pub(crate) uuid: Option<String>,
 }
 
 /// A column that stayed null.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct NullColumn {
+pub(crate) struct NullColumn {
     /// Device index; null for the machine.
-    pub device: Option<i32>,
+    pub(crate) device: Option<i32>,
     /// The column of `counters`.
-    pub column: String,
+    pub(crate) column: String,
     /// What the driver or the system said.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 /// A step that was sampled.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct SampledStep {
+pub(crate) struct SampledStep {
     /// The step.
-    pub step: String,
+    pub(crate) step: String,
     /// How the clock of the samples stood to the time of day.
-    pub clock: ClockReading,
+    pub(crate) clock: ClockReading,
     /// How well the sampling interval was kept.
-    pub tally: StepTally,
+    pub(crate) tally: StepTally,
 }
 
 /// How well the sampling interval was kept.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct StepTally {
+pub(crate) struct StepTally {
     /// Beats on which samples were taken.
-    pub taken: i64,
+    pub(crate) taken: i64,
     /// Beats that were given up since the machine slept or stood still.
-    pub missed: i64,
+    pub(crate) missed: i64,
     /// Beats that began over half an interval late.
-    pub late: i64,
+    pub(crate) late: i64,
     /// Part of one core that sampling took.
-    pub core_share: Option<f64>,
+    pub(crate) core_share: Option<f64>,
 }
 
 impl From<Subject> for SampledSubject {
@@ -114,20 +114,20 @@ impl From<BeatTally> for StepTally {
 
 impl SamplerRecord {
     /// Of a run that is to begin.
-    pub fn new(interval: Duration) -> Self {
+    pub(crate) fn new(interval: Duration) -> Self {
         let interval_ns = i64::try_from(interval.as_nanos()).unwrap_or(i64::MAX);
         SamplerRecord { interval_ns, ..SamplerRecord::default() }
     }
 
     /// A source that is not there.
-    pub fn miss(&mut self, source: &str, missing: &Missing) {
+    pub(crate) fn miss(&mut self, source: &str, missing: &Missing) {
         // `nvml` is how devices are asked; what is missing to a reader is the devices.
         let what = if source == "nvml" { "devices" } else { source };
         self.missing.insert(what.to_owned(), missing.fact.clone());
     }
 
     /// Where it stands.
-    pub fn path(run: &RunDir) -> PathBuf {
+    pub(crate) fn path(run: &RunDir) -> PathBuf {
         run.raw("sampler").join("sampler.json")
     }
 
@@ -162,7 +162,7 @@ fn base(run: &RunDir, rows: &Counters) -> i64 {
 }
 
 /// The clock base of the trace; without one, the moment at which the measured pass said hello.
-pub fn clock_base(run: &RunDir) -> Option<i64> {
+pub(crate) fn clock_base(run: &RunDir) -> Option<i64> {
     let runs = run.table("runs");
     let trace = runs.is_file().then(|| read_table::<Runs>(&runs).ok()?.row(0)?.base_unix_ns.get()).flatten();
     let step = RunStage::Measure.name();

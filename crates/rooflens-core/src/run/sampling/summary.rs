@@ -11,7 +11,7 @@ use super::parts;
 use super::record::{SampledSubject, SamplerRecord};
 
 /// What was sampled in a run, or why nothing was.
-pub fn of_run(run: &RunDir) -> Result<Sampled, String> {
+pub(crate) fn of_run(run: &RunDir) -> Result<Sampled, String> {
     let Some(record) = SamplerRecord::read(run) else { return Err("nothing was sampled".to_owned()) };
     if let Some(off) = record.off {
         return Err(off);
@@ -33,7 +33,7 @@ pub fn of_run(run: &RunDir) -> Result<Sampled, String> {
         base_unix_ns: record.base_unix_ns,
         subjects: record.subjects.iter().map(|subject| with_reasons(subject, &record)).collect(),
         steps: steps.collect(),
-        throttle: rooflens_sample::throttle::names,
+        throttle: rooflens_collect::sample::throttle::names,
         missing: record.missing.clone(),
     }))
 }

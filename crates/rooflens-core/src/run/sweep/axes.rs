@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 
 /// A key whose value differs between jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SweepAxis {
+pub(crate) struct SweepAxis {
     /// The key, or the group of a choice.
-    pub key: String,
+    pub(crate) key: String,
     /// Whether all its values are numbers.
-    pub is_number: bool,
+    pub(crate) is_number: bool,
     /// Its values, each once, in the order of the jobs; null where a job leaves it as it is.
-    pub values: Vec<Option<String>>,
+    pub(crate) values: Vec<Option<String>>,
 }
 
 /// What stands for a key that a job takes away.
 const TAKEN_AWAY: &str = "(none)";
 
 /// The keys that differ, in the order they are met in.
-pub fn axes(jobs: &[&[String]]) -> Vec<SweepAxis> {
+pub(crate) fn axes(jobs: &[&[String]]) -> Vec<SweepAxis> {
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in jobs.iter().flat_map(|job| job.iter()).map(|text| pair(text)) {
         if !keys.contains(&key) {
@@ -41,7 +41,7 @@ pub fn axes(jobs: &[&[String]]) -> Vec<SweepAxis> {
 }
 
 /// The value of a key in a job; the last counts.
-pub fn at(overrides: &[String], key: &str) -> Option<String> {
+pub(crate) fn at(overrides: &[String], key: &str) -> Option<String> {
     overrides
         .iter()
         .rev()

@@ -2,7 +2,7 @@
 
 /// Whether less or more is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Better {
+pub(crate) enum Better {
     /// Times.
     Less,
     /// Rates.
@@ -10,7 +10,7 @@ pub enum Better {
 }
 
 /// Which values are the best; none where they do not differ.
-pub fn best(values: &[Option<f64>], better: Better) -> Vec<bool> {
+pub(crate) fn best(values: &[Option<f64>], better: Better) -> Vec<bool> {
     let known = || values.iter().flatten().copied();
     let best = match better {
         Better::Less => known().reduce(f64::min),
@@ -22,7 +22,7 @@ pub fn best(values: &[Option<f64>], better: Better) -> Vec<bool> {
 
 /// Of pairs of which the first is better small and the second better large: whether no other pair is at
 /// least as good in both and better in one. Nothing where one of the two is not known.
-pub fn front(pairs: &[(Option<f64>, Option<f64>)]) -> Vec<Option<bool>> {
+pub(crate) fn front(pairs: &[(Option<f64>, Option<f64>)]) -> Vec<Option<bool>> {
     let beats = |one: (f64, f64), other: (f64, f64)| {
         one.0 <= other.0 && one.1 >= other.1 && (one.0 < other.0 || one.1 > other.1)
     };

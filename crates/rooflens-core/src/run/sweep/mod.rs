@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use rooflens_analyze::compare::headline::{self, HeadlineMetric};
 use rooflens_collect::RunStage;
-use rooflens_compare::headline::{self, HeadlineMetric};
 use rooflens_ingest::IngestError;
 use rooflens_report::cost::FigureFile;
 use rooflens_report::figure::FigureUnit;
@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-pub use self::axes::SweepAxis;
+pub(crate) use self::axes::SweepAxis;
 use self::compare::Better;
 use super::document::RunDocument;
 use super::job::RunOutcome;
@@ -71,20 +71,20 @@ fn place(key: &str) -> usize {
 
 /// A job of a sweep, as it is saved.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct SweptJob {
+pub(crate) struct SweptJob {
     /// Its number.
-    pub job: usize,
+    pub(crate) job: usize,
     /// Its folder, from the sweep's own.
-    pub folder: String,
+    pub(crate) folder: String,
     /// The overrides that are not those of all jobs.
-    pub overrides: Vec<String>,
+    pub(crate) overrides: Vec<String>,
     /// `complete`, `incomplete`, `failed`, `not started`.
-    pub status: Cow<'static, str>,
+    pub(crate) status: Cow<'static, str>,
     /// Which step did not end well, and how.
-    pub failure: Option<String>,
+    pub(crate) failure: Option<String>,
     /// The run's numbers; null where it was not started.
     #[schemars(with = "Option<RunDocument>")]
-    pub metrics: Json,
+    pub(crate) metrics: Json,
 }
 
 /// What is read of a saved sweep to draw it again; the rest follows from it.
@@ -99,18 +99,18 @@ struct Saved {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RunSweep {
     /// `rooflens.run-sweep`.
-    pub schema: SchemaTag,
+    pub(crate) schema: SchemaTag,
     /// The name of its folder.
-    pub sweep: String,
+    pub(crate) sweep: String,
     /// The keys whose values differ between jobs.
-    pub axes: Vec<SweepAxis>,
+    pub(crate) axes: Vec<SweepAxis>,
     /// The jobs, in order.
-    pub jobs: Vec<SweptJob>,
+    pub(crate) jobs: Vec<SweptJob>,
     /// By headline metric: the jobs that are the best in it.
     #[schemars(with = "BTreeMap<String, Vec<usize>>")]
-    pub best: Map<String, Json>,
+    pub(crate) best: Map<String, Json>,
     /// Jobs that no other beats in both TPOT and tokens per second.
-    pub front: Vec<usize>,
+    pub(crate) front: Vec<usize>,
 }
 
 /// The sweep of what was planned and what was done.
@@ -141,7 +141,7 @@ pub fn write(planned: &Planned, sweep: &RunSweep) -> Result<Option<PathBuf>, Err
 }
 
 /// Writes the report of a saved sweep again, where the folder is one. Answers where the page is.
-pub fn rewrite(folder: &Path, into: Option<&Path>) -> Result<Option<PathBuf>, Error> {
+pub(crate) fn rewrite(folder: &Path, into: Option<&Path>) -> Result<Option<PathBuf>, Error> {
     let path = folder.join(NUMBERS);
     let Ok(bytes) = std::fs::read(&path) else { return Ok(None) };
     let unreadable = |error: serde_json::Error| IngestError::Io { path, source: error.into() };

@@ -57,7 +57,7 @@ pub struct Matches {
     /// Each phase of the profiled round.
     pub phases: BTreeMap<RunPhase, PhaseMatches>,
     /// On which side the time was measured.
-    pub timeline: TimelineSide,
+    pub(crate) timeline: TimelineSide,
     /// What is matched with what.
     pub rule: String,
     /// What is null, and why.
@@ -68,7 +68,7 @@ pub struct Matches {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseMatches {
     /// Forward passes.
-    pub steps: u64,
+    pub(crate) steps: u64,
     /// Operations of the static model, as the framework multiplies.
     pub static_flops: u128,
     /// Operations of the products that were matched.
@@ -82,7 +82,7 @@ pub struct PhaseMatches {
     /// Where the implementation does something else than the model needs.
     pub variants: Vec<Variant>,
     /// What is null, and why.
-    pub not_computed: BTreeMap<String, String>,
+    pub(crate) not_computed: BTreeMap<String, String>,
 }
 
 /// An operator of the static model, all layers that have it together.
@@ -97,13 +97,13 @@ pub struct OperatorMatch {
     /// Those for which products were found.
     pub layers_matched: u64,
     /// Whether each was matched by itself, or only together with the others of its part.
-    pub alone: bool,
+    pub(crate) alone: bool,
     /// Operations by the static model.
     pub flops: u128,
     /// Operations of its products.
-    pub matched_flops: u128,
+    pub(crate) matched_flops: u128,
     /// Calls of its products.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// Modules that they are in, without the layer.
     pub modules: BTreeSet<String>,
     /// Its lower bound on the device; null without one.

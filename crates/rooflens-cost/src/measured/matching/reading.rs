@@ -17,19 +17,19 @@ use crate::units::Unit;
 /// An operator of the static model, in all steps of a phase.
 #[derive(Debug, Clone)]
 pub(super) struct Expected {
-    pub place: OperatorPlace,
-    pub name: &'static str,
-    pub class: &'static str,
+    pub(crate) place: OperatorPlace,
+    pub(crate) name: &'static str,
+    pub(crate) class: &'static str,
     /// How often it occurs in the model.
-    pub layers: u64,
+    pub(crate) layers: u64,
     /// Operations in one layer, as the framework multiplies: with padding.
-    pub counted: u128,
+    pub(crate) counted: u128,
     /// The same without padding.
-    pub needed: u128,
+    pub(crate) needed: u128,
     /// Other numbers of operations that it may have had, and what they tell.
-    pub others: Vec<(Way, u128)>,
+    pub(crate) others: Vec<(Way, u128)>,
     /// Its lower bound in one layer.
-    pub floor_ns: Option<f64>,
+    pub(crate) floor_ns: Option<f64>,
 }
 
 impl Expected {
@@ -51,9 +51,9 @@ pub(super) enum Way {
 
 /// What the steps of a phase have to do.
 pub(super) struct Readings {
-    pub operators: Vec<Expected>,
+    pub(crate) operators: Vec<Expected>,
     /// Why there are no lower bounds.
-    pub no_floor: Option<String>,
+    pub(crate) no_floor: Option<String>,
 }
 
 impl Readings {

@@ -22,9 +22,9 @@ pub struct Variant {
     /// Layers that have it.
     pub layers: u64,
     /// Operations beyond those that the model needs; below zero where they are fewer.
-    pub extra_flops: i128,
+    pub(crate) extra_flops: i128,
     /// Bytes beyond those.
-    pub extra_bytes: u128,
+    pub(crate) extra_bytes: u128,
     /// What these cost at the device's peaks; null without a device.
     pub extra_ns: Option<f64>,
 }

@@ -8,20 +8,20 @@ use super::element::Element;
 /// What a log tells of a call.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Call {
-    pub library: &'static str,
-    pub function: String,
-    pub m: i64,
-    pub n: i64,
-    pub k: i64,
-    pub batch: i64,
-    pub trans_a: Option<Transpose>,
-    pub trans_b: Option<Transpose>,
-    pub a: Option<Element>,
-    pub b: Option<Element>,
-    pub d: Option<Element>,
-    pub compute: Option<String>,
-    pub epilogue: Option<String>,
-    pub algorithm: Option<String>,
+    pub(crate) library: &'static str,
+    pub(crate) function: String,
+    pub(crate) m: i64,
+    pub(crate) n: i64,
+    pub(crate) k: i64,
+    pub(crate) batch: i64,
+    pub(crate) trans_a: Option<Transpose>,
+    pub(crate) trans_b: Option<Transpose>,
+    pub(crate) a: Option<Element>,
+    pub(crate) b: Option<Element>,
+    pub(crate) d: Option<Element>,
+    pub(crate) compute: Option<String>,
+    pub(crate) epilogue: Option<String>,
+    pub(crate) algorithm: Option<String>,
 }
 
 /// `n` for `CUBLAS_OP_N(0)`, `OP_N` or `N`.

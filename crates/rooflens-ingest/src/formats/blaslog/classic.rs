@@ -10,7 +10,7 @@ use super::element::Element;
 pub(super) struct Record {
     function: String,
     arguments: HashMap<String, String>,
-    pub process: String,
+    pub(crate) process: String,
     /// An argument stands there twice: the head of the next record is missing.
     damaged: bool,
 }
@@ -25,7 +25,7 @@ pub(super) fn begin(line: &str) -> Option<Record> {
 
 impl Record {
     /// Takes in a further line.
-    pub fn more(&mut self, line: &str) {
+    pub(crate) fn more(&mut self, line: &str) {
         let Some(rest) = line.strip_prefix("i!") else { return };
         if let Some(process) = rest.trim_start().strip_prefix("Process=") {
             self.process = process.split(';').next().unwrap_or_default().to_owned();
@@ -39,13 +39,13 @@ impl Record {
     }
 
     /// Whether the function multiplies matrices.
-    pub fn multiplies(&self) -> bool {
+    pub(crate) fn multiplies(&self) -> bool {
         let name = self.function.to_ascii_lowercase();
         name.contains("gemm") && !name.contains("getsize")
     }
 
     /// The call; `None` where the record does not tell its shape.
-    pub fn call(&self) -> Option<Call> {
+    pub(crate) fn call(&self) -> Option<Call> {
         if self.damaged {
             return None;
         }

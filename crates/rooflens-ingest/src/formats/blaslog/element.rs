@@ -4,10 +4,10 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Element {
     /// As `bf16`; the library's own word where that is not known.
-    pub name: String,
+    pub(crate) name: String,
     /// Bits of one; `None` where the word is not known.
-    pub bits: Option<i64>,
-    pub complex: bool,
+    pub(crate) bits: Option<i64>,
+    pub(crate) complex: bool,
 }
 
 /// Words of cuBLAS(Lt) and of rocBLAS/hipBLASLt, the name here, and the bits.
@@ -39,7 +39,7 @@ const KNOWN: &[(&str, &str, &str, i64)] = &[
 
 impl Element {
     /// From a word as `CUDA_R_16BF(14)`, `R_16BF` or `bf16_r`.
-    pub fn of(word: &str) -> Element {
+    pub(crate) fn of(word: &str) -> Element {
         let word = word.split('(').next().unwrap_or(word);
         let word = word.strip_prefix("CUDA_").or(word.strip_prefix("HIP_")).unwrap_or(word);
         let known = KNOWN.iter().find(|(nvidia, amd, ..)| {
@@ -54,7 +54,7 @@ impl Element {
     }
 
     /// From the letter of a BLAS function, as the `S` of `cublasSgemm`.
-    pub fn of_letter(letter: char) -> Option<Element> {
+    pub(crate) fn of_letter(letter: char) -> Option<Element> {
         Some(Element::of(match letter.to_ascii_lowercase() {
             'h' => "R_16F",
             's' => "R_32F",

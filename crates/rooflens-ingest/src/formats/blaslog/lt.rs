@@ -12,8 +12,8 @@ use super::fields::value;
 
 /// What stands before a line's pairs.
 pub(super) struct Line<'t> {
-    pub library: &'static str,
-    pub process: &'t str,
+    pub(crate) library: &'static str,
+    pub(crate) process: &'t str,
     level: &'t str,
     function: &'t str,
     pairs: &'t str,
@@ -47,7 +47,7 @@ pub(super) struct Lt {
 }
 
 impl Lt {
-    pub fn take(&mut self, line: &Line) -> Found {
+    pub(crate) fn take(&mut self, line: &Line) -> Found {
         let question = self.questions.remove(line.process);
         if line.function.contains("AlgoGetHeuristic") && line.level == "Api" {
             if let Some(call) = call(line) {

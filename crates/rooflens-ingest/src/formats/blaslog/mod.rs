@@ -27,7 +27,7 @@ use crate::lines;
 use call::Call;
 
 /// The format.
-pub struct BlasLog;
+pub(crate) struct BlasLog;
 
 /// What such a log has somewhere in its beginning.
 const MARKS: &[&str] = &[

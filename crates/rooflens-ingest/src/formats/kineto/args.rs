@@ -4,7 +4,7 @@ use super::scan::{Cursor, Raw, ScanStop};
 
 /// Which arguments an event's category can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub(crate) enum Wanted {
     Nothing,
     /// Correlation and external id, and the kernel that is launched.
     Ids,
@@ -15,32 +15,32 @@ pub enum Wanted {
 
 /// What was found.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct EventArgs<'a> {
-    pub external: Option<i64>,
-    pub correlation: Option<i64>,
+pub(crate) struct EventArgs<'a> {
+    pub(crate) external: Option<i64>,
+    pub(crate) correlation: Option<i64>,
     /// Kernel that a call launches; written on ROCm.
-    pub kernel: Option<Raw<'a>>,
-    pub device: Option<i64>,
-    pub stream: Option<i64>,
-    pub bytes: Option<i64>,
-    pub graph: Option<i64>,
-    pub graph_node: Option<i64>,
-    pub grid: Option<[i64; 3]>,
-    pub block: Option<[i64; 3]>,
-    pub registers: Option<i64>,
-    pub shared_memory: Option<i64>,
+    pub(crate) kernel: Option<Raw<'a>>,
+    pub(crate) device: Option<i64>,
+    pub(crate) stream: Option<i64>,
+    pub(crate) bytes: Option<i64>,
+    pub(crate) graph: Option<i64>,
+    pub(crate) graph_node: Option<i64>,
+    pub(crate) grid: Option<[i64; 3]>,
+    pub(crate) block: Option<[i64; 3]>,
+    pub(crate) registers: Option<i64>,
+    pub(crate) shared_memory: Option<i64>,
     /// Shapes and types of inputs, as JSON.
-    pub shapes: Option<&'a [u8]>,
-    pub dtypes: Option<&'a [u8]>,
-    pub device_type: Option<i64>,
-    pub allocated: Option<i64>,
-    pub reserved: Option<i64>,
-    pub collective: Option<Raw<'a>>,
-    pub dtype: Option<Raw<'a>>,
-    pub in_elements: Option<i64>,
-    pub out_elements: Option<i64>,
-    pub group_size: Option<i64>,
-    pub group: Option<Raw<'a>>,
+    pub(crate) shapes: Option<&'a [u8]>,
+    pub(crate) dtypes: Option<&'a [u8]>,
+    pub(crate) device_type: Option<i64>,
+    pub(crate) allocated: Option<i64>,
+    pub(crate) reserved: Option<i64>,
+    pub(crate) collective: Option<Raw<'a>>,
+    pub(crate) dtype: Option<Raw<'a>>,
+    pub(crate) in_elements: Option<i64>,
+    pub(crate) out_elements: Option<i64>,
+    pub(crate) group_size: Option<i64>,
+    pub(crate) group: Option<Raw<'a>>,
 }
 
 impl<'a> EventArgs<'a> {

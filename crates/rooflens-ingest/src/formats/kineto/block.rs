@@ -11,7 +11,7 @@ use super::scan::{Cursor, ScanStop};
 
 /// How reading a block ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BlockEnd {
+pub(crate) enum BlockEnd {
     /// Between two events.
     Clean,
     /// Behind the bracket that closes the array, at this offset.
@@ -22,7 +22,7 @@ pub enum BlockEnd {
 
 /// What events of this trace begin with.
 #[derive(Debug, Clone)]
-pub struct EventStart {
+pub(crate) struct EventStart {
     /// First keys, quotes included.
     first_keys: Vec<Vec<u8>>,
 }
@@ -30,7 +30,7 @@ pub struct EventStart {
 impl EventStart {
     /// Learns from the first event at `at`. The profiler itself writes `"ph"` first, and `"name"` in
     /// the metadata it begins with; programs that sort keys write `"args"` or `"cat"`.
-    pub fn learn(text: &[u8], at: usize) -> Self {
+    pub(crate) fn learn(text: &[u8], at: usize) -> Self {
         let mut first_keys: Vec<Vec<u8>> =
             [&b"\"ph\""[..], b"\"name\"", b"\"args\"", b"\"cat\""].map(<[u8]>::to_vec).into();
         let mut cursor = Cursor::new(text, at);
@@ -51,7 +51,7 @@ impl EventStart {
     }
 
     /// Offset of the last event that seems to begin after the first byte.
-    pub fn last(&self, text: &[u8]) -> Option<usize> {
+    pub(crate) fn last(&self, text: &[u8]) -> Option<usize> {
         let mut end = text.len();
         while let Some(brace) = memrchr(b'{', &text[..end]).filter(|&brace| brace > 0) {
             if self.is_at(text, brace) {
@@ -63,7 +63,7 @@ impl EventStart {
     }
 
     /// Offset of the first event that seems to begin at or after `from`.
-    pub fn next(&self, text: &[u8], mut from: usize) -> Option<usize> {
+    pub(crate) fn next(&self, text: &[u8], mut from: usize) -> Option<usize> {
         while let Some(brace) = text.get(from..).and_then(|rest| memchr(b'{', rest)).map(|i| from + i) {
             if self.is_at(text, brace) {
                 return Some(brace);
@@ -75,7 +75,12 @@ impl EventStart {
 }
 
 /// Reads the events of a block from `at`; an event that cannot be read is counted and passed over.
-pub fn read_block(text: &[u8], at: usize, start: &EventStart, reader: &mut EventReader<'_>) -> BlockEnd {
+pub(crate) fn read_block(
+    text: &[u8],
+    at: usize,
+    start: &EventStart,
+    reader: &mut EventReader<'_>,
+) -> BlockEnd {
     let mut cursor = Cursor::new(text, at);
     loop {
         let event = match cursor.peek() {

@@ -15,34 +15,34 @@ use crate::formats::narrow;
 
 /// Rows in the order of the file, and what could not become one.
 #[derive(Debug, Default)]
-pub struct EventRows {
-    pub kernels: Kernels,
-    pub ops: Ops,
-    pub api: Api,
-    pub frames: Frames,
-    pub phases: Phases,
-    pub memory: Memory,
-    pub collectives: Collectives,
-    pub counts: Counts,
+pub(crate) struct EventRows {
+    pub(crate) kernels: Kernels,
+    pub(crate) ops: Ops,
+    pub(crate) api: Api,
+    pub(crate) frames: Frames,
+    pub(crate) phases: Phases,
+    pub(crate) memory: Memory,
+    pub(crate) collectives: Collectives,
+    pub(crate) counts: Counts,
 }
 
 /// What was met besides rows.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Events of any kind.
-    pub events: i64,
+    pub(crate) events: i64,
     /// Events that could not be read, and passed-over stretches between events.
-    pub damaged: i64,
+    pub(crate) damaged: i64,
     /// Events without a usable time or duration.
-    pub timeless: i64,
+    pub(crate) timeless: i64,
     /// Names that were not valid text.
-    pub bad_text: i64,
+    pub(crate) bad_text: i64,
     /// Whether any time had a fraction of a microsecond.
-    pub fractions: bool,
+    pub(crate) fractions: bool,
     /// Earliest start and latest end.
-    pub extent: Option<(i64, i64)>,
+    pub(crate) extent: Option<(i64, i64)>,
     /// Events that no table holds, by category.
-    pub unread: BTreeMap<String, i64>,
+    pub(crate) unread: BTreeMap<String, i64>,
 }
 
 impl Counts {
@@ -54,7 +54,7 @@ impl Counts {
 
 impl EventRows {
     /// Moves the rows of `other` behind these.
-    pub fn append(&mut self, other: &mut EventRows) {
+    pub(crate) fn append(&mut self, other: &mut EventRows) {
         self.kernels.append(&mut other.kernels);
         self.ops.append(&mut other.ops);
         self.api.append(&mut other.api);
@@ -145,19 +145,19 @@ impl Category {
 }
 
 /// Reads events; keeps a cache of names it has met.
-pub struct EventReader<'n> {
+pub(crate) struct EventReader<'n> {
     interner: &'n Interner,
     cache: HashMap<Box<[u8]>, NameId, foldhash::fast::RandomState>,
-    pub rows: EventRows,
+    pub(crate) rows: EventRows,
 }
 
 impl<'n> EventReader<'n> {
-    pub fn new(interner: &'n Interner) -> Self {
+    pub(crate) fn new(interner: &'n Interner) -> Self {
         EventReader { interner, cache: HashMap::default(), rows: EventRows::default() }
     }
 
     /// Reads the event at the cursor. Rows change only if the whole event could be read.
-    pub fn event(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ScanStop> {
+    pub(crate) fn event(&mut self, cursor: &mut Cursor<'_>) -> Result<(), ScanStop> {
         cursor.expect(b'{')?;
         let mut phase = 0u8;
         let mut category_name: &[u8] = b"";

@@ -28,30 +28,30 @@ const KEPT: &[&str] = &[
 
 /// The keys around `traceEvents`.
 #[derive(Debug, Default)]
-pub struct TraceHead {
+pub(crate) struct TraceHead {
     /// Nanoseconds since 1970 that event times count from.
-    pub base_time_ns: Option<i64>,
+    pub(crate) base_time_ns: Option<i64>,
     /// Device properties.
-    pub devices: Devices,
+    pub(crate) devices: Devices,
     /// Rank of the process.
-    pub rank: Option<i32>,
+    pub(crate) rank: Option<i32>,
     /// Ranks of the job.
-    pub world_size: Option<i32>,
+    pub(crate) world_size: Option<i32>,
     /// Communication backend.
-    pub backend: Option<String>,
+    pub(crate) backend: Option<String>,
     /// Kept versions and switches.
-    pub properties: Vec<(String, String)>,
+    pub(crate) properties: Vec<(String, String)>,
     /// Where the file is an export: of what.
-    pub export: Option<Export>,
+    pub(crate) export: Option<Export>,
     /// Keys that were not kept.
-    pub dropped: Vec<String>,
+    pub(crate) dropped: Vec<String>,
     /// Keys whose value could not be understood.
-    pub damaged: Vec<String>,
+    pub(crate) damaged: Vec<String>,
 }
 
 /// Where reading of top-level keys stopped.
 #[derive(Debug, PartialEq, Eq)]
-pub enum HeadStop {
+pub(crate) enum HeadStop {
     /// At the first byte inside the array of events.
     Events(usize),
     /// At the end of the object.

@@ -27,7 +27,7 @@ pub use export::{ANALYSIS_CATEGORY, EXPORT_KEY, Export};
 use pipeline::{Contents, NoEvents};
 
 /// The format.
-pub struct Kineto;
+pub(crate) struct Kineto;
 
 impl Format for Kineto {
     fn name(&self) -> &'static str {

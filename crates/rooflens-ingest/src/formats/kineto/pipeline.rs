@@ -27,19 +27,19 @@ const LONGEST_HEAD: usize = 256 << 20;
 const RECOVERIES: usize = 64;
 
 /// All that a trace file gives.
-pub struct Contents {
-    pub head: TraceHead,
-    pub rows: EventRows,
+pub(crate) struct Contents {
+    pub(crate) head: TraceHead,
+    pub(crate) rows: EventRows,
     /// The stream broke off with this error.
-    pub read_error: Option<std::io::Error>,
+    pub(crate) read_error: Option<std::io::Error>,
     /// The array of events was never closed.
-    pub unclosed: bool,
+    pub(crate) unclosed: bool,
     /// The text behind the events is damaged or cut off.
-    pub damaged_tail: bool,
+    pub(crate) damaged_tail: bool,
 }
 
 /// Why there are no events at all.
-pub enum NoEvents {
+pub(crate) enum NoEvents {
     /// The text in front of the events ended or is damaged.
     Head(&'static str),
     /// The stream could not be read.

@@ -6,7 +6,7 @@
 
 /// Why the cursor stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScanStop {
+pub(crate) enum ScanStop {
     /// The text ends in the middle of a value.
     End,
     /// What stands here cannot be.
@@ -15,16 +15,16 @@ pub enum ScanStop {
 
 /// A string as it stands between its quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Raw<'a> {
+pub(crate) struct Raw<'a> {
     /// The bytes between the quotes, escapes and all.
-    pub bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
     /// Whether there is a backslash among them.
-    pub escaped: bool,
+    pub(crate) escaped: bool,
 }
 
 /// A position in JSON text.
 #[derive(Debug, Clone)]
-pub struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
 }
@@ -43,7 +43,7 @@ fn word_at(text: &[u8], at: usize) -> Option<u64> {
 }
 
 /// The text without the byte-order mark and white space in front.
-pub fn without_blank(text: &[u8]) -> &[u8] {
+pub(crate) fn without_blank(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start()
 }
 
@@ -85,23 +85,23 @@ fn structural(text: &[u8], mut at: usize) -> Option<usize> {
 
 impl<'a> Cursor<'a> {
     /// A cursor at byte `at` of `text`.
-    pub fn new(text: &'a [u8], at: usize) -> Self {
+    pub(crate) fn new(text: &'a [u8], at: usize) -> Self {
         Cursor { text, at }
     }
 
     /// The byte offset.
-    pub fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.at
     }
 
     /// The bytes from `start` to here.
-    pub fn since(&self, start: usize) -> &'a [u8] {
+    pub(crate) fn since(&self, start: usize) -> &'a [u8] {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
     /// Passes over white space and tells the byte there.
     #[inline]
-    pub fn peek(&mut self) -> Result<u8, ScanStop> {
+    pub(crate) fn peek(&mut self) -> Result<u8, ScanStop> {
         match self.text.get(self.at) {
             Some(&byte) if byte > b' ' => Ok(byte),
             _ => self.peek_after_blank(),
@@ -132,7 +132,7 @@ impl<'a> Cursor<'a> {
 
     /// Passes over `byte`, which must be next.
     #[inline]
-    pub fn expect(&mut self, byte: u8) -> Result<(), ScanStop> {
+    pub(crate) fn expect(&mut self, byte: u8) -> Result<(), ScanStop> {
         if self.peek()? == byte {
             self.at += 1;
             Ok(())
@@ -143,7 +143,7 @@ impl<'a> Cursor<'a> {
 
     /// Passes over `byte` if it is next.
     #[inline]
-    pub fn take(&mut self, byte: u8) -> Result<bool, ScanStop> {
+    pub(crate) fn take(&mut self, byte: u8) -> Result<bool, ScanStop> {
         let there = self.peek()? == byte;
         self.at += usize::from(there);
         Ok(there)
@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a string.
     #[inline]
-    pub fn string(&mut self) -> Result<Raw<'a>, ScanStop> {
+    pub(crate) fn string(&mut self) -> Result<Raw<'a>, ScanStop> {
         self.expect(b'"')?;
         let start = self.at;
         let hit = quote_or_backslash(self.text, start).ok_or(ScanStop::End)?;
@@ -174,7 +174,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a key and the colon behind it.
     #[inline]
-    pub fn key(&mut self) -> Result<&'a [u8], ScanStop> {
+    pub(crate) fn key(&mut self) -> Result<&'a [u8], ScanStop> {
         // Most keys are short: one look finds their end.
         let start = self.at + 1;
         if self.text.get(self.at) == Some(&b'"')
@@ -192,7 +192,7 @@ impl<'a> Cursor<'a> {
 
     /// After a value in an object: `true` where another key follows, `false` at the end.
     #[inline]
-    pub fn another_key(&mut self) -> Result<bool, ScanStop> {
+    pub(crate) fn another_key(&mut self) -> Result<bool, ScanStop> {
         match self.peek()? {
             b',' => {
                 self.at += 1;
@@ -208,7 +208,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes over any value.
-    pub fn skip(&mut self) -> Result<(), ScanStop> {
+    pub(crate) fn skip(&mut self) -> Result<(), ScanStop> {
         match self.peek()? {
             b'"' => self.string().map(drop),
             b'{' | b'[' => self.skip_container(),
@@ -242,7 +242,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a bare word: a number, `true`, `null`, `NaN`, `-Infinity`.
     #[inline]
-    pub fn bare(&mut self) -> Result<&'a [u8], ScanStop> {
+    pub(crate) fn bare(&mut self) -> Result<&'a [u8], ScanStop> {
         self.peek()?;
         let start = self.at;
         while let Some(&byte) = self.text.get(self.at) {
@@ -281,7 +281,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads an integer, quoted or not; anything else that is a value is passed over.
     #[inline]
-    pub fn integer(&mut self) -> Result<Option<i64>, ScanStop> {
+    pub(crate) fn integer(&mut self) -> Result<Option<i64>, ScanStop> {
         let first = self.peek()?;
         if let Some((value, end)) = self.digits(self.at).filter(|&(_, end)| self.ends_value(end)) {
             self.at = end;
@@ -303,7 +303,7 @@ impl<'a> Cursor<'a> {
     /// Reads a time in microseconds, as nanoseconds; the flag tells whether it had a fraction.
     /// `None` for a value that is no finite number.
     #[inline]
-    pub fn microseconds(&mut self) -> Result<Option<(i64, bool)>, ScanStop> {
+    pub(crate) fn microseconds(&mut self) -> Result<Option<(i64, bool)>, ScanStop> {
         let first = self.peek()?;
         // What the profiler writes: up to sixteen digits, a point, three digits.
         if let Some((whole, end)) = self.digits(self.at).filter(|&(whole, _)| whole < 9_000_000_000_000_000) {
@@ -334,7 +334,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads up to three integers of an array, as `[64, 1, 1]`.
-    pub fn triple(&mut self) -> Result<Option<[i64; 3]>, ScanStop> {
+    pub(crate) fn triple(&mut self) -> Result<Option<[i64; 3]>, ScanStop> {
         if self.peek()? != b'[' {
             return self.skip().map(|()| None);
         }
@@ -421,7 +421,7 @@ fn parse_thousandths(word: &[u8]) -> Option<(i64, bool)> {
 }
 
 /// The text of a string, escapes resolved; the flag tells whether anything in it was not valid.
-pub fn unescape(raw: &[u8], escaped: bool) -> (String, bool) {
+pub(crate) fn unescape(raw: &[u8], escaped: bool) -> (String, bool) {
     if !escaped {
         let invalid = raw.iter().any(|&byte| byte < 0x20);
         return match std::str::from_utf8(raw) {

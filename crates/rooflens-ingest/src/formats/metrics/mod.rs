@@ -19,7 +19,7 @@ use crate::formats::{Format, finish};
 use crate::lines;
 
 /// The format.
-pub struct Metrics;
+pub(crate) struct Metrics;
 
 /// What our metrics begin with.
 const OURS: &[&str] = &[

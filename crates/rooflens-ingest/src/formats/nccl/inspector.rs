@@ -42,7 +42,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    pub fn line(&mut self, line: &str, calls: &mut Calls, interner: &Interner) {
+    pub(crate) fn line(&mut self, line: &str, calls: &mut Calls, interner: &Interner) {
         if line.trim().is_empty() {
             return;
         }
@@ -73,7 +73,7 @@ impl Records {
     }
 
     /// What is left was cut off.
-    pub fn end(&mut self, calls: &mut Calls) {
+    pub(crate) fn end(&mut self, calls: &mut Calls) {
         if !self.pending.is_empty() {
             self.pending.clear();
             calls.push(None);

@@ -23,7 +23,7 @@ use crate::formats::{Format, finish};
 use crate::lines;
 
 /// The format.
-pub struct Nccl;
+pub(crate) struct Nccl;
 
 fn has(probe: &Probe, word: &str) -> bool {
     memchr::memmem::find(&probe.head, word.as_bytes()).is_some()

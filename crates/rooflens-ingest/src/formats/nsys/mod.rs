@@ -33,10 +33,10 @@ use crate::formats::{Format, finish};
 use crate::sqlite::{self, Database};
 use strings::Strings;
 
-pub use tables::{is_beside, keep_one};
+pub(crate) use tables::{is_beside, keep_one};
 
 /// The format.
-pub struct Nsys;
+pub(crate) struct Nsys;
 
 impl Format for Nsys {
     fn name(&self) -> &'static str {

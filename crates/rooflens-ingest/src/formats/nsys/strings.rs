@@ -10,7 +10,7 @@ use rusqlite::{Row, Statement};
 use crate::sqlite::{Database, text};
 
 /// Names by their number in `StringIds`.
-pub struct Strings<'a> {
+pub(crate) struct Strings<'a> {
     lookup: Option<Statement<'a>>,
     interner: &'a Interner,
     known: HashMap<i64, NameId, foldhash::fast::RandomState>,
@@ -19,19 +19,19 @@ pub struct Strings<'a> {
 }
 
 impl<'a> Strings<'a> {
-    pub fn new(database: &'a Database<'_>, interner: &'a Interner) -> Self {
+    pub(crate) fn new(database: &'a Database<'_>, interner: &'a Interner) -> Self {
         // `id` is the key of whole numbers that `rowid` stands for.
         let lookup = database.by_number("StringIds", &["value"]);
         Strings { lookup, interner, known: HashMap::default(), texts: HashMap::default() }
     }
 
     /// The id of a text of our own.
-    pub fn intern(&self, text: &str) -> NameId {
+    pub(crate) fn intern(&self, text: &str) -> NameId {
         self.interner.intern(text)
     }
 
     /// The text of a number, through `shape`, which makes a name of it.
-    pub fn get(&mut self, id: i64, shape: fn(&str) -> &str) -> NameId {
+    pub(crate) fn get(&mut self, id: i64, shape: fn(&str) -> &str) -> NameId {
         if let Some(name) = self.known.get(&id) {
             return *name;
         }
@@ -44,7 +44,7 @@ impl<'a> Strings<'a> {
     }
 
     /// The text of a number.
-    pub fn text(&mut self, id: i64) -> Option<Rc<str>> {
+    pub(crate) fn text(&mut self, id: i64) -> Option<Rc<str>> {
         if let Some(text) = self.texts.get(&id) {
             return text.clone();
         }
@@ -59,7 +59,12 @@ impl<'a> Strings<'a> {
     }
 
     /// The first name of a row: each column is a text itself, or the number of one.
-    pub fn of_row(&mut self, row: &Row<'_>, columns: &[usize], shape: fn(&str) -> &str) -> Option<NameId> {
+    pub(crate) fn of_row(
+        &mut self,
+        row: &Row<'_>,
+        columns: &[usize],
+        shape: fn(&str) -> &str,
+    ) -> Option<NameId> {
         columns.iter().find_map(|column| match row.get_ref(*column) {
             Ok(ValueRef::Integer(id)) => Some(self.get(id, shape)),
             Ok(ValueRef::Text(bytes)) => {

@@ -20,7 +20,7 @@ use crate::formats::Format;
 use crate::sqlite::{self, Database};
 
 /// The format.
-pub struct Rocpd;
+pub(crate) struct Rocpd;
 
 impl Format for Rocpd {
     fn name(&self) -> &'static str {

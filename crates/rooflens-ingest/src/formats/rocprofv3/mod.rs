@@ -23,13 +23,13 @@ use crate::artefact::{Artefact, InputSource, Probe, ReadProgress};
 use crate::csv;
 use crate::error::IngestError;
 use crate::formats::Format;
-pub use set::{is_beside_a_set, keep_one_a_set};
+pub(crate) use set::{is_beside_a_set, keep_one_a_set};
 
 /// No line is longer; a longer one is no record.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// The format.
-pub struct Rocprofv3;
+pub(crate) struct Rocprofv3;
 
 impl Format for Rocprofv3 {
     fn name(&self) -> &'static str {

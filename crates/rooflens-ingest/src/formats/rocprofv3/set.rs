@@ -29,20 +29,20 @@ fn part(path: &Path) -> Option<(PathBuf, usize)> {
 }
 
 /// The other files of the set, as far as they are there.
-pub fn siblings(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn siblings(path: &Path) -> Vec<PathBuf> {
     let Some((prefix, own)) = part(path) else { return vec![] };
     let others = PARTS.iter().enumerate().filter(|(index, _)| *index != own);
     others.map(|(_, part)| with_suffix(&prefix, part)).filter(|path| path.is_file()).collect()
 }
 
 /// The description of the agents, if it is there.
-pub fn agents(path: &Path) -> Option<PathBuf> {
+pub(crate) fn agents(path: &Path) -> Option<PathBuf> {
     let (prefix, _) = part(path)?;
     Some(with_suffix(&prefix, AGENTS)).filter(|path| path.is_file())
 }
 
 /// Whether a file is no trace itself but read beside one.
-pub fn is_beside_a_set(path: &Path) -> bool {
+pub(crate) fn is_beside_a_set(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let prefix = name.and_then(|name| name.strip_suffix(AGENTS)).filter(|prefix| !prefix.is_empty());
     let set = prefix.map(|prefix| path.with_file_name(prefix));

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 /// A layer of `--exportLayerInfo`; with `--profilingVerbosity=layer_names_only` it is its name alone.
 pub(super) struct Layer {
-    pub name: String,
-    pub kind: Option<String>,
-    pub dtype: Option<String>,
-    pub tactic: Option<String>,
-    pub inputs: Option<String>,
-    pub outputs: Option<String>,
+    pub(crate) name: String,
+    pub(crate) kind: Option<String>,
+    pub(crate) dtype: Option<String>,
+    pub(crate) tactic: Option<String>,
+    pub(crate) inputs: Option<String>,
+    pub(crate) outputs: Option<String>,
 }
 
 /// Words in `Format/Datatype`, as in `Row major linear FP16 format`.

@@ -13,7 +13,7 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub use set::keep_one;
+pub(crate) use set::keep_one;
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Read;
@@ -28,7 +28,7 @@ use crate::formats::{Format, finish};
 use layer::Layer;
 
 /// The format.
-pub struct Tensorrt;
+pub(crate) struct Tensorrt;
 
 /// No export is larger.
 const LIMIT: u64 = 1 << 30;

@@ -10,20 +10,20 @@ use super::Timed;
 #[derive(Debug, Default)]
 pub(super) struct Profile {
     /// Iterations, as its first line says.
-    pub runs: Option<i64>,
+    pub(crate) runs: Option<i64>,
     /// Layers in the order of the engine.
-    pub layers: Vec<Timed>,
+    pub(crate) layers: Vec<Timed>,
     /// Lines of it that could not be read.
-    pub lost: i64,
+    pub(crate) lost: i64,
     /// The line `Total`; none where the log ends before it.
-    pub total_ns: Option<i64>,
+    pub(crate) total_ns: Option<i64>,
     /// Whether medians are printed.
-    pub has_median: bool,
+    pub(crate) has_median: bool,
 }
 
 impl Profile {
     /// Whether the layers add up to the line `Total`, but for what rounding takes. Nothing where it has none.
-    pub fn adds_up(&self) -> Option<bool> {
+    pub(crate) fn adds_up(&self) -> Option<bool> {
         let total = self.total_ns?;
         let sum = self.layers.iter().fold(0_i64, |sum, layer| sum.saturating_add(layer.total_ns));
         let rounding = HALF_TOTAL_NS.saturating_mul(self.layers.len() as i64 + 1);
@@ -32,7 +32,7 @@ impl Profile {
     }
 
     /// Whether it is of the same layers.
-    pub fn is_like(&self, other: &Profile) -> bool {
+    pub(crate) fn is_like(&self, other: &Profile) -> bool {
         self.layers.iter().map(|layer| &layer.name).eq(other.layers.iter().map(|layer| &layer.name))
     }
 

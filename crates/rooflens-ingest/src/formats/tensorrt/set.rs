@@ -53,7 +53,7 @@ pub(super) fn siblings(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Keeps one item of each set: it is read with its siblings.
-pub fn keep_one<T>(items: &mut Vec<T>, path: impl Fn(&T) -> Option<&Path>) {
+pub(crate) fn keep_one<T>(items: &mut Vec<T>, path: impl Fn(&T) -> Option<&Path>) {
     let parts: Vec<Option<(PathBuf, usize)>> = items.iter().map(|item| path(item).and_then(part)).collect();
     let mut first: HashMap<&Path, usize> = HashMap::new();
     for (set, kind) in parts.iter().flatten() {

@@ -23,7 +23,7 @@ use crate::pickle::{self, Id, Pickle};
 use site::Sites;
 
 /// The format.
-pub struct Torchmem;
+pub(crate) struct Torchmem;
 
 impl Format for Torchmem {
     fn name(&self) -> &'static str {

@@ -7,7 +7,7 @@ use rooflens_schema::{Interner, NameId};
 use crate::pickle::{Id, Pickle};
 
 /// Names of places in the program.
-pub struct Sites<'p> {
+pub(crate) struct Sites<'p> {
     pickle: &'p Pickle,
     interner: &'p Interner,
     /// Many allocations share a stack.
@@ -15,12 +15,12 @@ pub struct Sites<'p> {
 }
 
 impl<'p> Sites<'p> {
-    pub fn new(pickle: &'p Pickle, interner: &'p Interner) -> Self {
+    pub(crate) fn new(pickle: &'p Pickle, interner: &'p Interner) -> Self {
         Sites { pickle, interner, known: HashMap::default() }
     }
 
     /// The place of an event or block, by its `frames`, which begin with the innermost.
-    pub fn of(&mut self, event: Id) -> NameId {
+    pub(crate) fn of(&mut self, event: Id) -> NameId {
         let Some(frames) = self.pickle.get(event, "frames") else { return self.unknown() };
         if let Some(name) = self.known.get(&frames) {
             return *name;

@@ -220,7 +220,7 @@ fn size(text: &str) -> Option<[u64; 3]> {
 }
 
 /// Puts what several files tell of one launch together. The last word counts.
-pub fn merge(into: &mut NcuLaunch, from: NcuLaunch) {
+pub(crate) fn merge(into: &mut NcuLaunch, from: NcuLaunch) {
     into.metrics.extend(from.metrics);
     for rule in from.rules {
         if !into.rules.contains(&rule) {

@@ -145,7 +145,7 @@ const ALL: &[Shown] = &[
 ];
 
 /// The metric that a row shows; the name itself where that is a metric's already or is not known.
-pub fn metric(name: &str, unit: &str, label: &str) -> String {
+pub(crate) fn metric(name: &str, unit: &str, label: &str) -> String {
     let fits = |shown: &&Shown| {
         shown.name == name
             && match shown.when {

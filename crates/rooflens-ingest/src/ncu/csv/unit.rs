@@ -2,7 +2,7 @@
 
 /// How much a printed unit is in base units: bytes, nanoseconds, hertz, things, and each of them for a
 /// second, a cycle or a thing. `None` for a unit that is not known: its number may be anything.
-pub fn scale(unit: &str) -> Option<f64> {
+pub(crate) fn scale(unit: &str) -> Option<f64> {
     let (upper, lower) = unit.split_once('/').map_or((unit, None), |(upper, lower)| (upper, Some(lower)));
     let upper_scale = quantity(upper)?;
     let Some(lower) = lower else { return Some(upper_scale) };
@@ -13,7 +13,7 @@ pub fn scale(unit: &str) -> Option<f64> {
 }
 
 /// The base unit that a printed one is scaled to; nothing for none and for one that is not known.
-pub fn base(unit: &str) -> Option<&'static str> {
+pub(crate) fn base(unit: &str) -> Option<&'static str> {
     const BASES: &[&str] = &[
         "%",
         "byte",
@@ -102,7 +102,7 @@ fn things(unit: &str) -> bool {
 
 /// A printed number; `None` for what is none. A comma stands before three digits or it is not a separator
 /// of thousands: `1,5` is refused, not read as 15.
-pub fn number(text: &str) -> Option<f64> {
+pub(crate) fn number(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let whole = unsigned.split(['.', 'e', 'E']).next().unwrap_or_default();
     let mut groups = whole.split(',');

@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use rooflens_schema::tables::RequestStatus;
 
+use super::clock::ClockCheck;
 use super::clock::unix_ns;
+use super::error::ClusterError;
 use super::*;
 use crate::plan::{Api, ArrivalGaps, Arrivals, LoadLimits, LoadPlan, LoadTarget, Pace, SessionSource};
 use crate::record::{ClientHealth, LoadOutcome, RecordSink, RequestRecord};

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// What was asked.
-pub struct Asked {
-    pub head: String,
-    pub body: Vec<u8>,
+pub(crate) struct Asked {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
 }
 
 /// What is answered.
 #[derive(Clone)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// These bytes; the connection stays open.
     Keep(Vec<u8>),
     /// These bytes, then the connection is closed.
@@ -27,7 +27,7 @@ pub enum Reply {
     Drip,
 }
 
-pub struct ByteServer {
+pub(crate) struct ByteServer {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
 }
@@ -48,11 +48,11 @@ impl ByteServer {
         ByteServer { address, connections }
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 }

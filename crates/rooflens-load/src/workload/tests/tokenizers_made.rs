@@ -80,7 +80,7 @@ pub(super) fn metaspace_bpe() -> Made {
 
 /// That of the model which comes with a new project: one token per byte.
 pub(super) fn tiny_random() -> Made {
-    let path = "../rooflens-project/skeleton/models/tiny-random/tokenizer.json";
+    let path = "../rooflens-collect/skeleton/models/tiny-random/tokenizer.json";
     saved(Tokenizer::from_file(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap())
 }
 

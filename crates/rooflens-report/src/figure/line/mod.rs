@@ -27,9 +27,9 @@ const TOLD: usize = 12;
 #[derive(Debug, Clone, Default)]
 pub struct LineSeries {
     /// What it is.
-    pub name: String,
+    pub(crate) name: String,
     /// `(x, y)` in any order; a missing `y` is a gap.
-    pub points: Vec<(f64, Option<f64>)>,
+    pub(crate) points: Vec<(f64, Option<f64>)>,
 }
 
 impl LineSeries {
@@ -43,9 +43,9 @@ impl LineSeries {
 #[derive(Debug, Clone, Default)]
 pub struct ReferenceLine {
     /// The value it stands at.
-    pub at: f64,
+    pub(crate) at: f64,
     /// What begins or ends there.
-    pub label: String,
+    pub(crate) label: String,
 }
 
 impl ReferenceLine {
@@ -118,7 +118,7 @@ impl LineChart {
     }
 
     /// The figure as SVG text.
-    pub fn svg_on(&self, paper: FigurePaper) -> String {
+    pub(crate) fn svg_on(&self, paper: FigurePaper) -> String {
         let content = self.content();
         let direct =
             (content.series.len() <= names::MOST).then(|| self.draw(&content, paper, true)).flatten();

@@ -7,7 +7,7 @@ use crate::figure::sheet::Sheet;
 use crate::figure::svg::{self, COLOURS, LABEL, MARGIN, Point};
 
 /// Lines that bear their names.
-pub const MOST: usize = 6;
+pub(crate) const MOST: usize = 6;
 
 /// Width of a name.
 const NAME: f64 = 180.0;
@@ -21,7 +21,7 @@ const BESIDE: f64 = 10.0;
 const NEAR: f64 = 0.01;
 
 /// Width of the names beside the plot.
-pub fn margin(content: &Content<'_>, paper: FigurePaper) -> f64 {
+pub(crate) fn margin(content: &Content<'_>, paper: FigurePaper) -> f64 {
     // A single place lies in the middle.
     let is_last = |end: (f64, f64)| content.x.0 < content.x.1 && end.0 >= content.x.1;
     let beside = content.series.iter().filter(|drawn| last(drawn).is_some_and(is_last));
@@ -38,7 +38,7 @@ fn last(drawn: &Drawn<'_>) -> Option<(f64, f64)> {
 }
 
 /// The lines' names at their ends; nothing where one of them finds no place.
-pub fn draw(
+pub(crate) fn draw(
     sheet: &mut Sheet,
     content: &Content<'_>,
     frame: &Frame,

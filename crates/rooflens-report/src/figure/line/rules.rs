@@ -7,7 +7,7 @@ use crate::figure::sheet::Sheet;
 use crate::figure::svg::{self, Point, SMALL};
 
 /// The span with the rules that lie in it or not far from it, those rules, and what is said of the others.
-pub fn include<'a>(
+pub(crate) fn include<'a>(
     values: (f64, f64),
     rules: &'a [ReferenceLine],
     axis: &Axis,
@@ -29,7 +29,7 @@ pub fn include<'a>(
 }
 
 /// The rules with their names.
-pub fn draw(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &mut OccupiedAreas) {
+pub(crate) fn draw(sheet: &mut Sheet, content: &Content<'_>, frame: &Frame, places: &mut OccupiedAreas) {
     let plot = frame.plot;
     for rule in &content.x_rules {
         let x = frame.x.at(rule.at);

@@ -28,11 +28,11 @@ const BANDWIDTH: FigureUnit = FigureUnit::Si("B/s");
 #[derive(Debug, Clone, Default)]
 pub struct RooflineDevice {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Peak memory bandwidth in bytes per second.
-    pub bytes_per_s: f64,
+    pub(crate) bytes_per_s: f64,
     /// Peak dense FLOP/s, each with the name of its number type.
-    pub flops_per_s: Vec<(String, f64)>,
+    pub(crate) flops_per_s: Vec<(String, f64)>,
 }
 
 impl RooflineDevice {
@@ -155,7 +155,7 @@ impl RooflineChart {
     }
 
     /// The figure as SVG text.
-    pub fn svg_on(&self, paper: FigurePaper) -> String {
+    pub(crate) fn svg_on(&self, paper: FigurePaper) -> String {
         let mut content = self.content();
         let mut sheet = Sheet::new(paper, &self.title, &self.subtitle);
         sheet.legend(&self.legend(&content));

@@ -23,26 +23,26 @@ const NUMBER: f64 = 11.0;
 
 /// An operator's dot.
 #[derive(Debug)]
-pub struct Dot<'a> {
+pub(crate) struct Dot<'a> {
     operator: &'a RooflineOperator,
     /// Its middle.
-    pub at: Point,
+    pub(crate) at: Point,
     /// Its radius.
-    pub radius: f64,
+    pub(crate) radius: f64,
     colour: usize,
 }
 
 /// Names that stand below the chart.
 #[derive(Debug, Default)]
-pub struct Numbered {
+pub(crate) struct Numbered {
     /// Each with its number.
-    pub names: Vec<(Sign, String)>,
+    pub(crate) names: Vec<(Sign, String)>,
     /// Dots that have not even a number.
-    pub unnamed: usize,
+    pub(crate) unnamed: usize,
 }
 
 /// The operator in words.
-pub fn tip(operator: &RooflineOperator) -> String {
+pub(crate) fn tip(operator: &RooflineOperator) -> String {
     let weight = match operator.weight.filter(|weight| weight.is_finite()) {
         Some(weight) if (0.0..=1.0).contains(&weight) => format!(", {}", format::share(weight)),
         _ => String::new(),
@@ -55,7 +55,7 @@ pub fn tip(operator: &RooflineOperator) -> String {
 }
 
 /// The dots, the heaviest first.
-pub fn dots<'a>(content: &Content<'a>, frame: &Frame) -> Vec<Dot<'a>> {
+pub(crate) fn dots<'a>(content: &Content<'a>, frame: &Frame) -> Vec<Dot<'a>> {
     let weights = || content.operators.iter().filter_map(|operator| operator.weight);
     let heaviest = weights().filter(|weight| weight.is_finite()).fold(0.0, f64::max);
     let radius = |operator: &RooflineOperator| match operator.weight {
@@ -75,7 +75,7 @@ pub fn dots<'a>(content: &Content<'a>, frame: &Frame) -> Vec<Dot<'a>> {
 }
 
 /// Draws the dots, small ones upon large ones, and their names or numbers.
-pub fn draw(sheet: &mut Sheet, dots: &[Dot<'_>], places: &mut OccupiedAreas) -> Numbered {
+pub(crate) fn draw(sheet: &mut Sheet, dots: &[Dot<'_>], places: &mut OccupiedAreas) -> Numbered {
     for dot in dots {
         sheet.svg.disc(&format!("op {}", svg::colour(dot.colour)), dot.at, dot.radius, &tip(dot.operator));
     }

@@ -19,7 +19,7 @@ const TWO_LINES: f64 = 33.0;
 const BOLD: f64 = svg::LABEL * 1.06;
 
 /// What can be attained, as an area.
-pub fn shade(sheet: &mut Sheet, roof: &Roof<'_>, frame: &Frame) {
+pub(crate) fn shade(sheet: &mut Sheet, roof: &Roof<'_>, frame: &Frame) {
     let Some((_, peak)) = roof.peaks.first() else { return };
     let mut corners = outline(roof, *peak, frame).to_vec();
     corners.extend([(frame.plot.right, frame.plot.bottom), (frame.plot.left, frame.plot.bottom)]);
@@ -33,7 +33,7 @@ fn outline(roof: &Roof<'_>, peak: f64, frame: &Frame) -> [Point; 3] {
 }
 
 /// All roofs and their words.
-pub fn draw(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places: &mut OccupiedAreas) {
+pub(crate) fn draw(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places: &mut OccupiedAreas) {
     for roof in roofs {
         for (index, (_, peak)) in roof.peaks.iter().enumerate() {
             let [start, ridge, end] = outline(roof, *peak, frame);
@@ -81,7 +81,7 @@ fn peaks<'a>(
 }
 
 /// Width of the words beside the plot.
-pub fn margin(roofs: &[Roof<'_>], paper: FigurePaper) -> f64 {
+pub(crate) fn margin(roofs: &[Roof<'_>], paper: FigurePaper) -> f64 {
     let widths =
         peaks(roofs, paper).map(|(_, _, name, high)| svg::width(&name, BOLD).max(svg::width(&high, SMALL)));
     MARGIN + widths.fold(0.0, f64::max) + BESIDE

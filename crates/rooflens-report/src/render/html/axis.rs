@@ -7,19 +7,19 @@ const LARGE_RATIO: f64 = 2.0;
 
 /// From values to pixels.
 #[derive(Debug, Clone)]
-pub struct PixelScale {
+pub(crate) struct PixelScale {
     low: f64,
     high: f64,
     from: f64,
     to: f64,
     logarithmic: bool,
     /// Values to name.
-    pub ticks: Vec<f64>,
+    pub(crate) ticks: Vec<f64>,
 }
 
 impl PixelScale {
     /// From `low` to `high`, both shown; `ticks` is how many names there is room for.
-    pub fn exact(low: f64, high: f64, (from, to): (f64, f64), unit: &ChartUnit, ticks: usize) -> Self {
+    pub(crate) fn exact(low: f64, high: f64, (from, to): (f64, f64), unit: &ChartUnit, ticks: usize) -> Self {
         let high = if high > low { high } else { low + 1.0 };
         let step = step((high - low) / ticks.max(1) as f64, unit);
         let first = (low / step).ceil();
@@ -29,13 +29,13 @@ impl PixelScale {
     }
 
     /// From nothing to a round number above `high`.
-    pub fn upward(high: f64, pixels: (f64, f64), unit: &ChartUnit, ticks: usize) -> Self {
+    pub(crate) fn upward(high: f64, pixels: (f64, f64), unit: &ChartUnit, ticks: usize) -> Self {
         let step = step(high.max(f64::MIN_POSITIVE) / ticks.max(1) as f64, unit);
         PixelScale::exact(0.0, ((high / step).ceil() * step).max(step), pixels, unit, ticks)
     }
 
     /// From about `low` to about `high`: logarithmic where some values would vanish beside others.
-    pub fn fitting(low: f64, high: f64, pixels: (f64, f64), unit: &ChartUnit, ticks: usize) -> Self {
+    pub(crate) fn fitting(low: f64, high: f64, pixels: (f64, f64), unit: &ChartUnit, ticks: usize) -> Self {
         if low.is_nan() || low <= 0.0 {
             return PixelScale::upward(high, pixels, unit, ticks);
         }
@@ -60,7 +60,7 @@ impl PixelScale {
     }
 
     /// Where a value lies; what lies outside is put at the edge.
-    pub fn at(&self, value: f64) -> f64 {
+    pub(crate) fn at(&self, value: f64) -> f64 {
         let value = if value.is_finite() { value.clamp(self.low, self.high) } else { self.low };
         let share = if self.logarithmic {
             (value / self.low).log10() / (self.high / self.low).log10()

@@ -90,7 +90,7 @@ pub struct PageFrame<'a> {
 }
 
 /// Findings as a linked page.
-pub fn findings(findings: &Findings, extras: Extras<'_>, frame: &PageFrame<'_>) -> String {
+pub(crate) fn findings(findings: &Findings, extras: Extras<'_>, frame: &PageFrame<'_>) -> String {
     let body = body(findings, extras);
     let footer = if frame.footer.is_empty() { FOOTER } else { frame.footer };
     let html = body.html + &living::data(&body.charts);
@@ -106,14 +106,14 @@ struct Needs {
 }
 
 /// Parts as a linked page, with living charts at the head of their sections.
-pub fn parts(parts: &[Part], charts: &[ChartData], frame: &PageFrame<'_>) -> String {
+pub(crate) fn parts(parts: &[Part], charts: &[ChartData], frame: &PageFrame<'_>) -> String {
     let (links, body) = drawn(parts, charts);
     let needs = Needs { charts: !charts.is_empty(), ..Needs::default() };
     page(&links, &(body + &living::data(charts)), frame, needs)
 }
 
 /// Parts alone, to be put into a page that is there already.
-pub fn fragment(parts: &[Part]) -> String {
+pub(crate) fn fragment(parts: &[Part]) -> String {
     drawn(parts, &[]).1
 }
 

@@ -7,10 +7,10 @@ use crate::render::Part;
 use crate::render::html::{Size, draw, escape, prose};
 
 /// Apache ECharts, built as `vendor/echarts/build` says.
-pub const LIBRARY: &str = include_str!("../../../vendor/echarts/echarts.min.js");
+pub(crate) const LIBRARY: &str = include_str!("../../../vendor/echarts/echarts.min.js");
 
 /// Our own scripts, in order: one function around them all. They run after the library and below the data.
-pub const SCRIPT: &str = concat!(
+pub(crate) const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("charts/core.js"),
     include_str!("charts/roofline.js"),

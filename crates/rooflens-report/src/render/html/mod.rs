@@ -1,8 +1,8 @@
 //! One HTML file that asks nothing of the network: styles, script and charts are inside.
 
 mod axis;
-pub mod linked;
-pub mod living;
+pub(crate) mod linked;
+pub(crate) mod living;
 mod svg;
 mod table;
 mod timeline;
@@ -36,7 +36,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 const FOOTER: &str = "Times are wall time by the trace's clock; a dash is a number that was not measured.";
 
 /// The whole file.
-pub fn document(findings: &Findings, title: &str, extras: Extras<'_>) -> String {
+pub(crate) fn document(findings: &Findings, title: &str, extras: Extras<'_>) -> String {
     let body = body(findings, extras);
     let scripts = living::scripts(&body.charts);
     let more: &[(&str, &str)] = &[(timeline::STYLE, timeline::SCRIPT)];
@@ -92,19 +92,19 @@ fn draw_parts(parts: &[Part], around: Around<'_>) -> String {
 }
 
 /// Parts as a whole file.
-pub fn parts(title: &str, sections: &[Part], footer: &'static str) -> String {
+pub(crate) fn parts(title: &str, sections: &[Part], footer: &'static str) -> String {
     charted(title, sections, &[], footer)
 }
 
 /// Parts as a whole file, with living charts at the head of their sections.
-pub fn charted(title: &str, sections: &[Part], charts: &[ChartData], footer: &'static str) -> String {
+pub(crate) fn charted(title: &str, sections: &[Part], charts: &[ChartData], footer: &'static str) -> String {
     let mut body = draw_parts(sections, Around { charts, places: None });
     body.push_str(&living::scripts(charts));
     shell(title, &links(sections), &body, footer, "")
 }
 
 /// A chart alone, as a whole file.
-pub fn chart(title: &str, chart: &ChartData) -> String {
+pub(crate) fn chart(title: &str, chart: &ChartData) -> String {
     let charts = std::slice::from_ref(chart);
     let mut parts = vec![];
     living::add_parts(&mut parts, charts, 0);
@@ -119,7 +119,13 @@ fn links(sections: &[Part]) -> String {
 
 /// The file around what is shown: `title` is text, the others are HTML; `allowed` is what may be loaded
 /// beyond nothing.
-pub fn shell(title: &str, links: &str, body: &str, footer: &'static str, allowed: &'static str) -> String {
+pub(crate) fn shell(
+    title: &str,
+    links: &str,
+    body: &str,
+    footer: &'static str,
+    allowed: &'static str,
+) -> String {
     shell_with(title, links, body, footer, allowed, &[])
 }
 
@@ -353,13 +359,13 @@ fn title_attribute(help: &str) -> String {
 }
 
 /// A sentence, with what stands between backticks as code.
-pub fn prose(sentence: &str) -> String {
+pub(crate) fn prose(sentence: &str) -> String {
     let piece =
         |(words, is_code)| if is_code { format!("<code>{}</code>", escape(words)) } else { escape(words) };
     text::pieces(&text::clip(sentence, SENTENCE)).into_iter().map(piece).collect()
 }
 
 /// Text that is only text, in content and in attributes.
-pub fn escape(words: &str) -> String {
+pub(crate) fn escape(words: &str) -> String {
     text::without_markup(&text::clip(&text::clean(words), LONGEST))
 }

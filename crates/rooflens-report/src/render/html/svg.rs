@@ -16,7 +16,7 @@ const FEW: usize = 60;
 const BINS: usize = 32;
 
 /// The parts of a whole as one bar.
-pub fn stack(stack: &Stack, bar: &StackBar) -> String {
+pub(crate) fn stack(stack: &Stack, bar: &StackBar) -> String {
     let mut x = 0.0;
     let mut rects = String::new();
     let mut words = vec![];
@@ -52,7 +52,7 @@ struct Frame {
 }
 
 /// A chart of the given width.
-pub fn chart(chart: &Chart, width: f64) -> String {
+pub(crate) fn chart(chart: &Chart, width: f64) -> String {
     let points: Vec<(f64, f64)> = chart
         .series
         .iter()

@@ -16,7 +16,7 @@ const NAME: usize = 72;
 const SENTENCE: usize = 40;
 
 /// A table with what it takes to sort, filter and unfold it.
-pub fn draw(table: &Table, places: Option<&PlaceIndex<'_>>) -> String {
+pub(crate) fn draw(table: &Table, places: Option<&PlaceIndex<'_>>) -> String {
     let shown = table.shown(Level::Page);
     let many = table.rows.len() >= MANY;
     let head: String = shown.iter().map(|index| header(&table.columns[*index])).collect();
@@ -40,7 +40,7 @@ pub fn draw(table: &Table, places: Option<&PlaceIndex<'_>>) -> String {
 }
 
 /// Whether a column holds sentences.
-pub fn has_prose(table: &Table) -> bool {
+pub(crate) fn has_prose(table: &Table) -> bool {
     let is_prose = |cell: &Cell| matches!(cell, Cell::Text(words) if words.len() > SENTENCE);
     let shown = table.shown(Level::Page);
     table.rows.iter().any(|row| shown.iter().any(|index| is_prose(&row.cells[*index])))
@@ -119,7 +119,7 @@ fn cell(column: &TableColumn, cell: &Cell, tone: Tone, opens: bool) -> String {
 }
 
 /// A value in its form.
-pub fn value(cell: &Cell) -> String {
+pub(crate) fn value(cell: &Cell) -> String {
     match cell {
         Cell::Missing(reason) => {
             format!("<span class=\"missing\"{}>{}</span>", title_attribute(reason), format::MISSING)

@@ -7,7 +7,7 @@ use crate::text;
 
 /// How a piece of text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ink {
+pub(crate) enum Ink {
     /// As the terminal has it.
     Plain,
     /// What to read first.
@@ -46,35 +46,35 @@ impl Ink {
 
 /// A piece of text in one ink.
 #[derive(Debug, Clone)]
-pub struct StyledText {
+pub(crate) struct StyledText {
     /// The text, free of anything a terminal would obey.
-    pub text: String,
+    pub(crate) text: String,
     /// How it looks.
-    pub ink: Ink,
+    pub(crate) ink: Ink,
 }
 
 impl StyledText {
     /// Text in an ink. Cleaned here, so that no trace ever writes an escape code.
-    pub fn new(text: impl AsRef<str>, ink: Ink) -> Self {
+    pub(crate) fn new(text: impl AsRef<str>, ink: Ink) -> Self {
         StyledText { text: text::clean(text.as_ref()), ink }
     }
 
     /// Columns it takes.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         text::width(&self.text)
     }
 }
 
 /// A line.
-pub type TextLine = Vec<StyledText>;
+pub(crate) type TextLine = Vec<StyledText>;
 
 /// Columns a line takes.
-pub fn line_width(line: &[StyledText]) -> usize {
+pub(crate) fn line_width(line: &[StyledText]) -> usize {
     line.iter().map(StyledText::width).sum()
 }
 
 /// The lines as the terminal gets them.
-pub fn paint(lines: &[TextLine], options: &TerminalOptions) -> String {
+pub(crate) fn paint(lines: &[TextLine], options: &TerminalOptions) -> String {
     let mut out = String::new();
     for line in lines {
         let mut left = options.width;

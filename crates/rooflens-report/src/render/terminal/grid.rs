@@ -19,7 +19,7 @@ const WIDEST: usize = 120;
 
 /// What stands in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fit {
+pub(crate) enum Fit {
     /// A name or words: shortened in the middle where room is scarce.
     Name,
     /// A number, aligned right and never cut.
@@ -32,18 +32,18 @@ pub enum Fit {
 
 /// A column.
 #[derive(Debug, Clone)]
-pub struct GridColumn {
+pub(crate) struct GridColumn {
     /// Its header.
-    pub header: StyledText,
+    pub(crate) header: StyledText,
     /// What stands in it.
-    pub fit: Fit,
+    pub(crate) fit: Fit,
     /// Whether it may go where there is no room.
-    pub may_go: bool,
+    pub(crate) may_go: bool,
 }
 
 /// What stands in a row of a column.
 #[derive(Debug, Clone)]
-pub enum GridItem {
+pub(crate) enum GridItem {
     /// Words or a number.
     Text(StyledText),
     /// Parts with their shares.
@@ -61,18 +61,18 @@ impl GridItem {
 
 /// Rows and columns.
 #[derive(Debug)]
-pub struct Grid {
+pub(crate) struct Grid {
     /// The columns.
-    pub columns: Vec<GridColumn>,
+    pub(crate) columns: Vec<GridColumn>,
     /// An item for each column.
-    pub rows: Vec<Vec<GridItem>>,
+    pub(crate) rows: Vec<Vec<GridItem>>,
     /// Stands in place of the headers after the first; may be empty.
-    pub legend: Vec<StyledText>,
+    pub(crate) legend: Vec<StyledText>,
 }
 
 impl Grid {
     /// The header and one line per row, for a terminal of `width` columns.
-    pub fn lines(&self, width: usize) -> Vec<TextLine> {
+    pub(crate) fn lines(&self, width: usize) -> Vec<TextLine> {
         let width = width.min(WIDEST);
         let natural: Vec<usize> = (0..self.columns.len()).map(|column| self.natural(column, width)).collect();
         let columns = self.fitting(&natural, width);

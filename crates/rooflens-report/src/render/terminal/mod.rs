@@ -49,12 +49,12 @@ const SPARK_COLUMNS: usize = 60;
 const TEXT_LINES: usize = 3;
 
 /// The whole report on one screen.
-pub fn screen(findings: &Findings, options: &TerminalOptions) -> String {
+pub(crate) fn screen(findings: &Findings, options: &TerminalOptions) -> String {
     parts(&filled(sections::ALL, findings, Detail::Screen { rows: options.limit }, None), options)
 }
 
 /// Titled blocks, one below the other.
-pub fn parts(parts: &[Part], options: &TerminalOptions) -> String {
+pub(crate) fn parts(parts: &[Part], options: &TerminalOptions) -> String {
     let mut lines: Vec<TextLine> = vec![];
     let mut airy = false;
     for part in parts {

@@ -154,7 +154,7 @@ fn words_on_the_screen() -> BTreeSet<String> {
         let names = ledger.split(names).nth(1).unwrap().split("\n    }").next().unwrap();
         words.extend(literals(names, "=>", 1).into_iter().map(|found| found[0].to_owned()));
     }
-    words.extend(rooflens_compare::headline::ALL.iter().map(|metric| metric.title.to_owned()));
+    words.extend(rooflens_analyze::compare::headline::ALL.iter().map(|metric| metric.title.to_owned()));
     words
 }
 

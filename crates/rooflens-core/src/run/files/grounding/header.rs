@@ -2,18 +2,18 @@
 
 /// A picture as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stored {
+pub(crate) struct Stored {
     /// Pixels of a row.
-    pub width: u32,
+    pub(crate) width: u32,
     /// Rows.
-    pub height: u32,
+    pub(crate) height: u32,
     /// The orientation of EXIF: 1 is upright, 6 is to be turned to the right.
-    pub orientation: u8,
+    pub(crate) orientation: u8,
 }
 
 impl Stored {
     /// What the bytes of a PNG, JPEG, GIF or WebP file say; nothing of other files or damaged ones.
-    pub fn of(bytes: &[u8]) -> Option<Stored> {
+    pub(crate) fn of(bytes: &[u8]) -> Option<Stored> {
         let stored = match bytes {
             [0x89, b'P', b'N', b'G', ..] => png(bytes),
             [0xff, 0xd8, ..] => jpeg(bytes),

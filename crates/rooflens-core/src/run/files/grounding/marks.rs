@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 /// How an answer writes its boxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notation {
+pub(crate) enum Notation {
     /// `<|ref|>label<|/ref|><|det|>[[x1, y1, x2, y2]]<|/det|>`.
     Det,
     /// `<|object_ref_start|>label<|object_ref_end|><|box_start|>(x1,y1),(x2,y2)<|box_end|>`.
@@ -15,7 +15,7 @@ pub enum Notation {
 
 impl Notation {
     /// Its word in boxes.jsonl.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Notation::Det => "det",
             Notation::BoxTokens => "box_tokens",
@@ -26,7 +26,7 @@ impl Notation {
 
 /// Why something that should be a box is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Broken {
+pub(crate) enum Broken {
     /// Not four numbers.
     Malformed,
     /// The answer ends before it does.
@@ -35,13 +35,13 @@ pub enum Broken {
 
 /// A box in the answer's own numbers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AnswerBox {
+pub(crate) struct AnswerBox {
     /// What the answer says is in it; may be empty.
-    pub label: String,
+    pub(crate) label: String,
     /// Two corners.
-    pub numbers: Result<[f64; 4], Broken>,
+    pub(crate) numbers: Result<[f64; 4], Broken>,
     /// The text that stood there.
-    pub raw: String,
+    pub(crate) raw: String,
 }
 
 /// Characters of the text that is kept.

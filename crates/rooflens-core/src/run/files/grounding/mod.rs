@@ -11,28 +11,28 @@ use rooflens_report::predictions::{MarkedBox, Overlay};
 use rooflens_schema::format::things;
 use serde_json::{Value as Json, json};
 
-pub use self::header::Stored;
+pub(crate) use self::header::Stored;
 use self::marks::{AnswerBox, Notation};
 use self::place::{Flag, Placed, Seen};
 
 /// What is known of a picture that was asked about.
 #[derive(Debug, Clone, Default)]
-pub struct GroundedImage {
+pub(crate) struct GroundedImage {
     /// What its file says.
-    pub stored: Option<Stored>,
+    pub(crate) stored: Option<Stored>,
     /// What the workload wrote of it: `picture` of a line of predictions.jsonl.
-    pub record: Json,
+    pub(crate) record: Json,
 }
 
 /// What the boxes of an answer come to.
 #[derive(Debug, Default)]
-pub struct Grounding {
+pub(crate) struct Grounding {
     /// For the page.
-    pub overlay: Option<Overlay>,
+    pub(crate) overlay: Option<Overlay>,
     /// For the reader of the page.
-    pub remarks: Vec<String>,
+    pub(crate) remarks: Vec<String>,
     /// Lines of boxes.jsonl, without the sample.
-    pub lines: Vec<Json>,
+    pub(crate) lines: Vec<Json>,
 }
 
 /// What the coordinates of `notation` are counted in, by a model of class `architecture`; nothing where
@@ -57,7 +57,7 @@ fn seen(notation: Notation, architecture: &str, subject: &GroundedImage) -> Resu
 }
 
 /// The boxes of an answer.
-pub fn boxes(answer: &str, architecture: &str, subject: &GroundedImage) -> Grounding {
+pub(crate) fn boxes(answer: &str, architecture: &str, subject: &GroundedImage) -> Grounding {
     let Some((notation, found)) = marks::find(answer) else { return Grounding::default() };
     let scale = seen(notation, architecture, subject);
     let frame = place::frame(subject.stored, &subject.record);

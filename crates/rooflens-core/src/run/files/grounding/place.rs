@@ -7,7 +7,7 @@ use super::marks::{AnswerBox, Broken};
 
 /// What a model's coordinates are counted in.
 #[derive(Debug, Clone, Copy)]
-pub enum Seen {
+pub(crate) enum Seen {
     /// Parts of each side: this many are all of it.
     Parts(f64),
     /// Pixels of a picture of this size.
@@ -16,7 +16,7 @@ pub enum Seen {
 
 /// What is to be known about a box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flag {
+pub(crate) enum Flag {
     /// It reaches over the picture's edge, and is drawn up to it.
     Clipped,
     /// Its second corner came first.
@@ -37,7 +37,7 @@ pub enum Flag {
 
 impl Flag {
     /// Its word in boxes.jsonl.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Flag::Clipped => "clipped",
             Flag::Inverted => "inverted",
@@ -67,23 +67,23 @@ impl Flag {
 
 /// A box at its place, or why it has none.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed {
+pub(crate) struct Placed {
     /// Left, top, right and bottom in pixels of the upright picture.
-    pub at: Option<[f64; 4]>,
+    pub(crate) at: Option<[f64; 4]>,
     /// What was done to it.
-    pub flags: Vec<Flag>,
+    pub(crate) flags: Vec<Flag>,
 }
 
 impl Placed {
     /// A box that is not drawn.
-    pub fn nowhere(flag: Flag) -> Self {
+    pub(crate) fn nowhere(flag: Flag) -> Self {
         Placed { at: None, flags: vec![flag] }
     }
 }
 
 /// The picture as the model saw it, and how that is turned to be upright.
 #[derive(Debug, Clone, Copy)]
-pub struct Frame {
+pub(crate) struct Frame {
     width: f64,
     height: f64,
     /// The orientation of EXIF, 1 to 8; 1 where the model saw it upright.
@@ -92,7 +92,7 @@ pub struct Frame {
 
 impl Frame {
     /// Width and height of the upright picture.
-    pub fn upright(&self) -> (f64, f64) {
+    pub(crate) fn upright(&self) -> (f64, f64) {
         if self.orientation >= 5 { (self.height, self.width) } else { (self.width, self.height) }
     }
 
@@ -114,7 +114,7 @@ impl Frame {
 
 /// What the model saw. A workload that turns pictures upright says so; one that says nothing gave them
 /// as they are stored.
-pub fn frame(stored: Option<Stored>, record: &Json) -> Option<Frame> {
+pub(crate) fn frame(stored: Option<Stored>, record: &Json) -> Option<Frame> {
     let was_turned = record["exif_transposed"].as_bool().unwrap_or(false);
     let side = |key: &str| record[key].as_f64().filter(|side| *side >= 1.0);
     match (stored, side("width").zip(side("height"))) {
@@ -133,7 +133,7 @@ pub fn frame(stored: Option<Stored>, record: &Json) -> Option<Frame> {
 }
 
 /// Puts a box where it belongs.
-pub fn place(found: &AnswerBox, scale: &Seen, frame: &Frame) -> Placed {
+pub(crate) fn place(found: &AnswerBox, scale: &Seen, frame: &Frame) -> Placed {
     let [x1, y1, x2, y2] = match found.numbers {
         Ok(numbers) => numbers,
         Err(Broken::Malformed) => return Placed::nowhere(Flag::Malformed),

@@ -103,7 +103,7 @@ fn is_empty<T>(column: &&[T]) -> bool {
 }
 
 /// The data block, which no text of a trace can end.
-pub fn json(findings: &Findings, timeline: &DrawnTimeline) -> String {
+pub(crate) fn json(findings: &Findings, timeline: &DrawnTimeline) -> String {
     let ledger = findings.get::<Ledger>();
     let floors = ledger.map(floors).unwrap_or_default();
     let page = PageTimeline {

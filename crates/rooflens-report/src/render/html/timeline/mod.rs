@@ -5,7 +5,7 @@ mod data;
 mod picture;
 mod places;
 
-pub use places::PlaceIndex;
+pub(crate) use places::PlaceIndex;
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::timeline::{DrawnTimeline, LaneKind};
@@ -13,9 +13,9 @@ use rooflens_analyze::timeline::{DrawnTimeline, LaneKind};
 use super::escape;
 use crate::format;
 
-pub const STYLE: &str = include_str!("timeline.css");
+pub(crate) const STYLE: &str = include_str!("timeline.css");
 /// The parts of the script, in order: one function around them all.
-pub const SCRIPT: &str = concat!(
+pub(crate) const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("script/core.js"),
     include_str!("script/steps.js"),
@@ -30,7 +30,7 @@ pub const SCRIPT: &str = concat!(
 );
 
 /// The section, and the data block that its script reads.
-pub fn section(findings: &Findings, timeline: &DrawnTimeline) -> String {
+pub(crate) fn section(findings: &Findings, timeline: &DrawnTimeline) -> String {
     let data = data::json(findings, timeline);
     let what = if timeline.is_host { "host" } else { "device" };
     let left_out = match timeline.steps_left_out {

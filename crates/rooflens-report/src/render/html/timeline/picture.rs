@@ -19,7 +19,7 @@ const LANES: usize = 12;
 const NARROW: f64 = 0.6;
 
 /// The step that stands first in interest: the median of the kind with the most time.
-pub fn median_step(timeline: &DrawnTimeline) -> Option<String> {
+pub(crate) fn median_step(timeline: &DrawnTimeline) -> Option<String> {
     let window = timeline.windows.first()?;
     let step = &timeline.steps[window.step?];
     let lanes: Vec<&DrawnLane> = window.lanes.iter().take(LANES).collect();

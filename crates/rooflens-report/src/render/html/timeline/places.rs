@@ -49,20 +49,20 @@ const TABLES: &[(&str, &str, Place)] = &[
 ];
 
 /// What the timeline of a page can show.
-pub struct PlaceIndex<'a> {
+pub(crate) struct PlaceIndex<'a> {
     timeline: &'a DrawnTimeline,
     names: HashMap<&'a str, usize>,
 }
 
 impl<'a> PlaceIndex<'a> {
     /// That of a timeline.
-    pub fn new(timeline: &'a DrawnTimeline) -> Self {
+    pub(crate) fn new(timeline: &'a DrawnTimeline) -> Self {
         let names = timeline.names.iter().enumerate().map(|(at, name)| (name.name.as_str(), at));
         PlaceIndex { timeline, names: names.collect() }
     }
 
     /// How the rows of a table say where they are; `None` where they are in no place.
-    pub fn of_table(&self, table: &Table) -> Option<impl Fn(&Row) -> Option<String>> {
+    pub(crate) fn of_table(&self, table: &Table) -> Option<impl Fn(&Row) -> Option<String>> {
         let (_, key, place) = TABLES.iter().find(|(name, ..)| table.name == *name)?;
         let column = table.columns.iter().position(|column| column.key == *key)?;
         let rank = table.columns.iter().position(|column| column.key == "rank");
