@@ -8,15 +8,6 @@ use rooflens_schema::{NameId, Opt, RankTables};
 ///
 /// The innermost word that tells decides: a norm in attention is a norm. Paths are those of attributes
 /// (`model.layers.3.self_attn.q_proj`) or of classes (`LlamaDecoderLayer_3/LlamaMLP_3`).
-///
-/// ```
-/// use rooflens_analyze::part::part_of;
-/// assert_eq!(part_of("model.layers.3.self_attn.q_proj"), Some("attention.projections"));
-/// assert_eq!(part_of("model.layers.3.self_attn"), Some("attention.core"));
-/// assert_eq!(part_of("model.layers.3.self_attn.q_norm"), Some("norm"));
-/// assert_eq!(part_of("model.visual.blocks.0.mlp"), Some("vision"));
-/// assert_eq!(part_of("model"), None);
-/// ```
 #[must_use]
 pub fn part_of(path: &str) -> Option<&'static str> {
     if is_vision(path) {
@@ -157,6 +148,11 @@ mod tests {
     #[test]
     fn modules_of_many_models() {
         for (path, part) in [
+            ("model", None),
+            ("model.layers.3.self_attn.q_proj", Some("attention.projections")),
+            ("model.layers.3.self_attn", Some("attention.core")),
+            ("model.layers.3.self_attn.q_norm", Some("norm")),
+            ("model.visual.blocks.0.mlp", Some("vision")),
             ("lm_head", Some("lm_head")),
             ("model.embed_tokens", Some("embedding")),
             ("transformer.wte", Some("embedding")),

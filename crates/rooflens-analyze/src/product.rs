@@ -28,13 +28,6 @@ pub(crate) struct Operands {
 }
 
 /// The product that an operator makes; none where it makes none. `dims` is what Kineto has as `Input Dims`.
-///
-/// ```
-/// use rooflens_analyze::product::product;
-/// let found = product("aten::mm", "[[39, 256], [256, 128]]").unwrap();
-/// assert_eq!((found.flops, found.matrix), (Some(2 * 39 * 256 * 128), Some((256, 128))));
-/// assert_eq!(product("aten::add", "[[39, 256], [39, 256]]"), None);
-/// ```
 #[must_use]
 pub(crate) fn product(operator: &str, dims: &str) -> Option<ProductShape> {
     let name = operator.strip_prefix("aten::").unwrap_or(operator);
@@ -229,12 +222,6 @@ pub(crate) struct ElementType {
 }
 
 /// The type of the input at `place`, by what Kineto has as `Input type`; none where it is not told or not known.
-///
-/// ```
-/// use rooflens_analyze::product::element;
-/// assert_eq!(element(r#"["c10::BFloat16","float"]"#, 0).unwrap().format, "bf16");
-/// assert_eq!(element(r#"["c10::BFloat16","Scalar"]"#, 1), None);
-/// ```
 #[must_use]
 pub(crate) fn element(dtypes: &str, place: usize) -> Option<ElementType> {
     let inner = dtypes.trim().strip_prefix('[')?.strip_suffix(']')?;
@@ -270,6 +257,15 @@ mod tests {
 
     fn count(operator: &str, dims: &str) -> Option<u128> {
         product(operator, dims).and_then(|product| product.flops)
+    }
+
+    #[test]
+    fn a_product_has_a_matrix_and_its_inputs_have_types() {
+        let found = product("aten::mm", "[[39, 256], [256, 128]]").unwrap();
+        assert_eq!((found.flops, found.matrix), (Some(2 * 39 * 256 * 128), Some((256, 128))));
+        assert_eq!(product("aten::add", "[[39, 256], [39, 256]]"), None);
+        assert_eq!(element(r#"["c10::BFloat16","float"]"#, 0).unwrap().format, "bf16");
+        assert_eq!(element(r#"["c10::BFloat16","Scalar"]"#, 1), None);
     }
 
     #[test]

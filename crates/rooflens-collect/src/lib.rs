@@ -11,14 +11,6 @@
 //! * [`kernel_regex`]: expressions that select kernels by name.
 //! * [`package`]: the Python part, which comes with the program and is unpacked where it is needed.
 //!
-//! ```
-//! use rooflens_collect::package;
-//!
-//! // The Python package that workloads import, and its version: a digest of its files.
-//! assert!(package::FILES.iter().any(|file| file.path == "rooflens/probe.py"));
-//! assert_eq!(package::version().len(), 16);
-//! ```
-//!
 //! # What it cannot do
 //! It reads nothing of what a tool wrote, but for the events by which a workload tells how far it is.
 

@@ -104,13 +104,6 @@ impl Storage {
     }
 
     /// Bytes of `elements` elements with what their groups share, rounded up.
-    ///
-    /// ```
-    /// use rooflens_cost::precision::{Dtype, Storage};
-    /// // NVFP4: 4 bits an element and an 8-bit scale for every 16.
-    /// let nvfp4 = Storage::grouped(Dtype::Fp4, 16, 8, Dtype::Fp4);
-    /// assert_eq!(nvfp4.bytes(32), 18);
-    /// ```
     #[must_use]
     pub fn bytes(&self, elements: u128) -> u128 {
         let shared = self
@@ -140,5 +133,17 @@ impl std::fmt::Display for Storage {
             None => f.write_str(self.element.as_str()),
             Some(group) => write!(f, "{}/{}", self.element.as_str(), group.elements),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_share_bits_that_count() {
+        // NVFP4: 4 bits per element, and an 8-bit scale for every 16.
+        let nvfp4 = Storage::grouped(Dtype::Fp4, 16, 8, Dtype::Fp4);
+        assert_eq!(nvfp4.bytes(32), 18);
     }
 }
