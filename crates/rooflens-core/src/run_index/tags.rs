@@ -60,7 +60,7 @@ pub fn is_tag(word: &str) -> bool {
         && word.chars().all(is_allowed)
 }
 
-/// Gives runs of a folder a tag, each named as in [`find`]; answers the runs as they are now. All are found before any is
+/// Gives runs of a folder a tag, each named as in `find`; answers the runs as they are now. All are found before any is
 /// changed.
 pub fn tag(root: &Path, names: &[String], tag: &str) -> Result<Vec<IndexedRun>, Error> {
     if !is_tag(tag) {

@@ -3,7 +3,7 @@
 //! * [`LineChart`]: values over a swept quantity.
 //! * [`RooflineChart`]: operators under the roofs of devices.
 //! * [`BarChart`]: wholes and their parts.
-//! * [`HeatMap`]: one value for each row and column.
+//! * `HeatMap`: one value for each row and column.
 //!
 //! A figure is plain data with one method, `svg`. The same data give the same bytes. The text holds no
 //! script, link or font, follows the reader's light or dark scheme, paints its own background so that
