@@ -1,4 +1,4 @@
-"""`rooflens bench` against a server of known timing, beside a bare client: errors of what is reported, processor time per
+"""`rooflens bench` against a server of known timing, next to a bare client: errors of what is reported, processor time per
 token, stalls, memory. Times depend on the load of the machine."""
 
 import tempfile

@@ -1,4 +1,4 @@
-"""Totals of `rooflens cost` against torch's FLOP counter, and bounds and estimates against formulas of its own.
+"""Totals of `rooflens cost` against torch's FLOP counter, and bounds and estimates against separate formulas.
 
 The FLOPs that the corpus's goldens count of real configs, all and useful, by operator class; and lower bound and estimate
 of dense decoders by hand (cost_figures.py). Nothing is rounded but times, which are divided. The tests of rooflens-cost

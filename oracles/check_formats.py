@@ -1,8 +1,8 @@
 """Other formats: plain sums over the same bytes against Rooflens.
 
 rocprofv3, rocpd, allocator snapshots, logs of libraries, exports of trtexec, metrics of servers and folders of
-rocprof-compute, of the corpus and of `fixtures/`. CSV is read with Python's csv, a database with sqlite3 through joins
-of its own, a snapshot with an unpickler that refuses every class. Numbers must be equal, but for shares.
+rocprof-compute, of the corpus and of `fixtures/`. CSV is read with Python's csv, a database with sqlite3 through separate
+joins, a snapshot with an unpickler that refuses every class. Numbers must be equal, except shares.
 """
 
 import collections

@@ -7,7 +7,7 @@ they do not, the trace stands in DIFFERENCES with the rules that explain it, and
   * Rooflens gives the plain reader's numbers, exactly.
 
 A rule is what HTA counts that is not so, read from its source (hta/utils/utils.py, hta/common/, hta/analyzers/) and
-written anew. HTA says that
+written again. HTA says that
   * nccl_only: communication is what is named nccl*Kernel; every other collective is compute
   * host_ops: a host operator with a `stream` argument (a Triton launch) runs on the device
   * sync_marks: a cuda_sync row (a host or stream waiting) is work of the device

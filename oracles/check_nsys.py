@@ -53,7 +53,7 @@ SELECT count(DISTINCT range), group_concat(DISTINCT kernel || ':' || duration) F
 
 
 def stats(nsys: Path, file: Path, report: str, first: str) -> str:
-    """A report of nsys as CSV, from its header on. It writes beside its input, so it gets a copy."""
+    """A report of nsys as CSV, from its header on. nsys writes next to its input, so it gets a copy."""
     with tempfile.TemporaryDirectory() as folder:
         copy = shutil.copy(file, Path(folder) / "report.sqlite")
         text = said(nsys, "stats", "-q", "--report", report, "--format", "csv", copy)

@@ -190,7 +190,7 @@ def hostile(rooflens, folder: Path):
         "account": other.account._repr_html_(), "html()": answer.html(), "comparison html()": other.html(),
     }
     for name, page in pages.items():
-        # The reports have scripts of their own.
+        # The reports contain separate scripts.
         if "<script>alert" in page or re.search(r"<img[^>]*onerror", page):
             yield f"{name} is HTML of the trace's making"
     if not any("&lt;script&gt;alert" in page for page in pages.values()):

@@ -1,6 +1,6 @@
 """The HTML report in a real browser: pages of several widths, light and dark, and their interactive charts.
 
-A page draws, asks nobody for anything, and reports no error. Every chart must draw, follow the color scheme, answer
+A page draws, makes no request, and reports no error. Every chart must draw, follow the color scheme, answer
 filters, send its clicks on, be reached by keys, and give way to its still picture in print.
 """
 
@@ -149,7 +149,7 @@ def check_all(judge, args, folder: Path) -> None:
             run = folder / f"run{number}"
             must(args.rooflens, "analyze", trace, "-o", run, "--quiet", *words)
             for width, height, scheme in LOOKS:
-                # Charts answer the same at every width with room for them; tables beside a model are wider.
+                # Charts answer the same at every width with room for them; tables with a model are wider.
                 if words is model and width > 1280:
                     continue
                 has_charts = bool(words) and width <= 1280

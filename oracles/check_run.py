@@ -2,7 +2,7 @@
 
 Needs torch, transformers and vLLM. A project is made, tiny checkpoints are run in it, and one model without a project.
 Every run is held against Transformers itself and a plain reader of the trace: nothing of the package that was run is
-used, but for making the checkpoints.
+used, except to make the checkpoints.
 """
 
 import gzip

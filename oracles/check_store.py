@@ -400,7 +400,7 @@ def check_all(judge_all, args, scratch: Path) -> None:
             part.wrong(traceback.format_exc(limit=-3).strip())
         return part
 
-    def told(part):
+    def printed(part):
         counts = ", ".join(f"{number} {what}" for what, number in part.counts.items())
         judge_all.check(f"{part.name} (seed {args.seed})", part.mistakes, counts)
 
@@ -408,8 +408,8 @@ def check_all(judge_all, args, scratch: Path) -> None:
         # A failing network is mostly waited for: other parts run meanwhile.
         network = pool.submit(run_part, "network", part_network)
         for name, check in {"dir": part_dir, "s3": part_s3, "rot": part_rot, "compact": part_compact}.items():
-            told(run_part(name, check))
-        told(network.result())
+            printed(run_part(name, check))
+        printed(network.result())
 
 
 if __name__ == "__main__":

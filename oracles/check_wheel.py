@@ -1,6 +1,6 @@
 """The wheel: what is in it, that it installs and starts anywhere, and that its types are true.
 
-Judges of their own are auditwheel, twine, pip, mypy and mypy's stubtest. A clean virtual environment without a compiler
+auditwheel, twine, pip, mypy and mypy's stubtest also judge the wheel. A clean virtual environment without a compiler
 on its path gets nothing but the wheel, and is as before once it is uninstalled. `typed_user.py` uses every public name:
 mypy --strict accepts it, and every type that it claims is the type at run time.
 """

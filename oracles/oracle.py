@@ -98,7 +98,7 @@ class Judge:
             found = traceback.format_exc().strip().splitlines()[-MOST_SHOWN:]
         self.checks += 1
         self.failed += bool(found)
-        print(f"{'WRONG' if found else 'ok':8}{what}" + "".join(f" · {told(remark)}" for remark in remarks), flush=True)
+        print(f"{'WRONG' if found else 'ok':8}{what}" + "".join(f" · {shown(remark)}" for remark in remarks), flush=True)
         for line in found[:MOST_SHOWN]:
             print(f"        {line}", flush=True)
         if len(found) > MOST_SHOWN:
@@ -111,7 +111,7 @@ class Judge:
         return 1 if self.failed or not self.checks else 0
 
 
-def told(remark) -> str:
+def shown(remark) -> str:
     try:
         return remark() if callable(remark) else remark
     except KeyError:
@@ -177,7 +177,7 @@ def hub_snapshot(cache: Path, repository: str, config: str) -> Path:
 
 
 def install(wheel: Path, folder: Path) -> Path:
-    """Installs the wheel into a folder for PYTHONPATH, beside whatever this interpreter has."""
+    """Installs the wheel into a folder for PYTHONPATH, next to the packages of this interpreter."""
     pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"]
     must(sys.executable, *pip, "--target", folder, wheel)
     return folder

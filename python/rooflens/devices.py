@@ -64,7 +64,7 @@ def synchronize(torch: Any, device: Any) -> None:
 
 
 def processor() -> str:
-    """The same name wherever one is told, so that a file of its peaks is found."""
+    """The same name everywhere, so that the file with its peaks is found."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
             for line in lines:

@@ -46,7 +46,7 @@ MARKS = frozenset(
 
 
 def text_of(tokenizer: Any, ids: List[int]) -> str:
-    """The answer without special tokens, but for the marks of boxes."""
+    """The answer without special tokens, except the marks of boxes."""
     marks = {tokenizer.convert_tokens_to_ids(mark) for mark in MARKS}
     marks -= {None, tokenizer.unk_token_id}
     if marks.isdisjoint(ids):

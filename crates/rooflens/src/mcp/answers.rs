@@ -17,7 +17,7 @@ use crate::mcp::arguments::{
 use crate::mcp::bounded::bounded;
 use crate::mcp::roots::Roots;
 use crate::mcp::tables::{self, MOST_ROWS, WantedRows};
-use crate::mcp::work::told;
+use crate::mcp::work::error_text;
 
 const SCREEN: TerminalOptions = TerminalOptions { width: 110, color: false, unicode: true, limit: 12 };
 
@@ -41,7 +41,7 @@ pub(crate) fn advise(
 ) -> Result<String, String> {
     let (inputs, model) = asked(roots, arguments)?;
     let request = AdviceRequest { inputs, model, wall_ns: None, steps: None, what_if: Vec::new() };
-    let advice = recommend(&request, observer).map_err(|error| told(&error))?;
+    let advice = recommend(&request, observer).map_err(|error| error_text(&error))?;
     let text = rooflens_report::cost::terminal(&advice.parts(8), &SCREEN);
     Ok(bounded(&text, "compare a trace before and after the change"))
 }
@@ -54,8 +54,8 @@ pub fn compare(
 ) -> Result<String, String> {
     let typed: Vec<String> = std::iter::once(arguments.base).chain(arguments.others.all()).collect();
     let paths = roots.all_allowed(&typed)?;
-    let sides = rooflens_core::read_sides(&paths, observer).map_err(|error| told(&error))?;
-    let comparison = rooflens_core::compare(sides, &[]).map_err(|error| told(&error))?;
+    let sides = rooflens_core::read_sides(&paths, observer).map_err(|error| error_text(&error))?;
+    let comparison = rooflens_core::compare(sides, &[]).map_err(|error| error_text(&error))?;
     let text = rooflens_report::cost::terminal(&comparison.parts(SCREEN.limit), &SCREEN);
     Ok(bounded(&text, "analyze either side for its own ledger"))
 }
@@ -63,7 +63,7 @@ pub fn compare(
 /// What a model costs.
 pub fn cost(roots: &Roots, arguments: CostArguments, _observer: &SharedObserver) -> Result<String, String> {
     let answer = rooflens_core::cost(&question(roots, arguments)?)
-        .map_err(|error| told(&rooflens_core::Error::from(error)))?;
+        .map_err(|error| error_text(&rooflens_core::Error::from(error)))?;
     let (parts, rows) = answer.screen(false);
     let text = rooflens_report::cost::terminal(&parts, &TerminalOptions { limit: rows, ..SCREEN });
     Ok(bounded(&text, "set a key of the config, as set=[\"num_key_value_heads=4\"], or another device"))
@@ -92,9 +92,9 @@ pub fn read_table(
     }
     let paths = roots.all_allowed(&arguments.paths.all())?;
     let (_, tables) = analyzed(&paths, &ModelRequest::default(), observer)?;
-    let table = tables.table(&arguments.table).map_err(|error| told(&error))?;
+    let table = tables.table(&arguments.table).map_err(|error| error_text(&error))?;
     let Some(table) = table else {
-        let names = tables.names().map_err(|error| told(&error))?.join(", ");
+        let names = tables.names().map_err(|error| error_text(&error))?.join(", ");
         return Err(format!("no table {}; there are {names}", arguments.table));
     };
     let (columns, largest, offset) = (arguments.columns.all(), arguments.largest, arguments.offset);
@@ -112,7 +112,7 @@ pub fn explain(
     arguments: ExplainArguments,
     _observer: &SharedObserver,
 ) -> Result<String, String> {
-    let meanings = rooflens_core::explain(&arguments.name).map_err(|error| told(&error))?;
+    let meanings = rooflens_core::explain(&arguments.name).map_err(|error| error_text(&error))?;
     let text: Vec<String> = meanings
         .iter()
         .map(|meaning| {
@@ -157,8 +157,8 @@ fn analyzed(
 ) -> Result<(AnalyzedInput, KeptTables), String> {
     let notes = Notes::default();
     let input = rooflens_core::open_input(paths, &ReadOptions::default(), &notes, observer);
-    let input = input.map_err(|error| told(&error))?;
-    rooflens_core::analyze_and_keep(&input, &notes, model, observer).map_err(|error| told(&error))
+    let input = input.map_err(|error| error_text(&error))?;
+    rooflens_core::analyze_and_keep(&input, &notes, model, observer).map_err(|error| error_text(&error))
 }
 
 fn question(roots: &Roots, arguments: CostArguments) -> Result<CostQuestion, String> {

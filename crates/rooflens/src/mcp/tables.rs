@@ -6,7 +6,7 @@ use rooflens_schema::parquet_io::MemoryTable;
 use serde_json::Value as Json;
 
 use crate::mcp::bounded::{CELL, cut};
-use crate::mcp::work::told;
+use crate::mcp::work::error_text;
 
 /// The most rows of one answer.
 pub(crate) const MOST_ROWS: usize = 200;
@@ -14,8 +14,8 @@ pub(crate) const MOST_ROWS: usize = 200;
 /// Every table with its columns and rows.
 pub(crate) fn list(tables: &KeptTables) -> Result<String, String> {
     let mut lines = vec!["table | rows | columns".to_owned()];
-    for name in tables.names().map_err(|error| told(&error))? {
-        if let Some(table) = tables.table(&name).map_err(|error| told(&error))? {
+    for name in tables.names().map_err(|error| error_text(&error))? {
+        if let Some(table) = tables.table(&name).map_err(|error| error_text(&error))? {
             let columns: Vec<&str> =
                 table.schema.fields().iter().map(|field| field.name().as_str()).collect();
             lines.push(format!("{name} | {} | {}", rows_of(&table), columns.join(", ")));

@@ -36,7 +36,7 @@ pub(crate) async fn work<T: Send + 'static>(
 }
 
 /// An error with what helps.
-pub(crate) fn told(error: &Error) -> String {
+pub(crate) fn error_text(error: &Error) -> String {
     match error.hint() {
         Some(hint) => format!("{error}\nhelp: {hint}"),
         None => error.to_string(),

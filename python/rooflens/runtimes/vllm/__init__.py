@@ -158,7 +158,7 @@ def load(spec: Spec, events: Events) -> Loaded:
     engine = LLMEngine.from_engine_args(EngineArgs(**arguments))
     device = torch.device(getattr(engine.vllm_config.device_config, "device_type", "cpu"))
     if device.type not in ("cpu", "cuda"):
-        device = torch.device("cpu")  # the host's memory is all that can be told
+        device = torch.device("cpu")  # only the host's memory can be measured
     loaded = Loaded(engine, tokenizer, pictures, device)
     tell(spec, events, loaded, made, time.monotonic_ns() - began_ns)
     return loaded
@@ -209,7 +209,7 @@ def engine_arguments(spec: Spec, made: engines.Checkpoint, known: Any) -> Dict[s
 
 
 def is_gated(spec: Spec) -> bool:
-    """Whether a profiler around us is told by the engine when to look."""
+    """Whether the engine starts and stops a profiler around this process."""
     import torch
 
     return spec.pass_name in ("nsys", "ncu") and torch.cuda.is_available()
