@@ -7,9 +7,9 @@ use rooflens_analyze::kernels::{ProfiledLaunch, profile};
 use rooflens_schema::Notes;
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(report) = ncu::read(bytes, "fuzzed.ncu-rep", &Notes::default()) else { return };
-    assert!(!report.launches.is_empty(), "a report without a launch");
-    let launches: Vec<ProfiledLaunch> = report.launches.into_iter().map(launch).collect();
+    let Ok(launches) = ncu::read(bytes, "fuzzed.ncu-rep", &Notes::default()) else { return };
+    assert!(!launches.is_empty(), "a report without a launch");
+    let launches: Vec<ProfiledLaunch> = launches.into_iter().map(launch).collect();
     let found = profile(&launches, None, None);
     assert_eq!(found.kernels.len(), launches.len());
     assert!(serde_json::to_string(&found).is_ok(), "no JSON");

@@ -30,13 +30,11 @@ impl Random {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Whether something of this chance happens.
     #[cfg_attr(not(feature = "reference"), expect(dead_code, reason = "only traces need it"))]
     pub(crate) fn happens(&mut self, chance: f64) -> bool {
         self.fraction() < chance
     }
 
-    /// One of them.
     #[cfg_attr(not(feature = "reference"), expect(dead_code, reason = "only traces need it"))]
     pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[(self.next() % all.len() as u64) as usize]

@@ -5,7 +5,6 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// The repository's folder.
 pub(crate) fn root() -> &'static Path {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask)
@@ -27,13 +26,11 @@ pub(crate) fn files() -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The file's text.
-pub fn read(file: impl AsRef<Path>) -> Result<String> {
+pub(crate) fn read(file: impl AsRef<Path>) -> Result<String> {
     let path = root().join(file);
     std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// A cargo command in the repository.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
@@ -60,7 +57,6 @@ pub(crate) fn metadata() -> Result<serde_json::Value> {
     Ok(serde_json::from_str(&text)?)
 }
 
-/// Runs a command to its end and gives its standard output.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let done = command.output().with_context(|| format!("cannot run {}", shown(command)))?;
     if !done.status.success() {

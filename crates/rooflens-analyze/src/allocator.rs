@@ -44,7 +44,6 @@ const NOT_ON_CUDA: &str = "the model was not on a CUDA device";
 
 impl PassAllocator {
     /// Of the bytes of a `memory_stats.json`.
-    #[must_use]
     pub fn read(step: &str, bytes: &[u8]) -> Self {
         let mut pass = PassAllocator { step: step.to_owned(), ..PassAllocator::default() };
         let found: Result<Value, _> = serde_json::from_slice(bytes);

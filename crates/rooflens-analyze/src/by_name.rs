@@ -7,11 +7,13 @@ use rooflens_schema::{NameId, Names};
 
 use crate::statistics::Durations;
 
+pub(crate) type FastMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
 /// A row for each name, over all ranks. Ids are dense within a rank and assigned in any order, so a
 /// row is found by id within a rank and by text between ranks.
 #[derive(Debug)]
 pub(crate) struct ByName<T> {
-    slots: HashMap<Arc<str>, u32, foldhash::fast::RandomState>,
+    slots: FastMap<Arc<str>, u32>,
     rows: Vec<(Arc<str>, T)>,
 }
 
@@ -22,18 +24,15 @@ impl<T> Default for ByName<T> {
 }
 
 impl<T: Default> ByName<T> {
-    /// Opens the rows to one rank's ids.
-    pub fn rank<'a>(&'a mut self, names: &'a Names) -> RankRows<'a, T> {
+    pub(crate) fn rank<'a>(&'a mut self, names: &'a Names) -> RankRows<'a, T> {
         RankRows { slots: vec![u32::MAX; names.len()], names, all: self }
     }
 
-    /// The row of a name.
     pub(crate) fn named(&mut self, name: &str) -> &mut T {
         let slot = self.slot(name);
         &mut self.rows[slot as usize].1
     }
 
-    /// The position of a name's row, new or known.
     pub(crate) fn slot(&mut self, name: &str) -> u32 {
         if let Some(&slot) = self.slots.get(name) {
             return slot;
@@ -45,7 +44,6 @@ impl<T: Default> ByName<T> {
         slot
     }
 
-    /// The rows, to change them.
     pub(crate) fn rows_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.rows.iter_mut().map(|row| &mut row.1)
     }
@@ -56,7 +54,6 @@ impl<T: Default> ByName<T> {
     }
 }
 
-/// The rows as one rank's ids reach them.
 pub(crate) struct RankRows<'a, T> {
     slots: Vec<u32>,
     names: &'a Names,
@@ -64,20 +61,17 @@ pub(crate) struct RankRows<'a, T> {
 }
 
 impl<T: Default> RankRows<'_, T> {
-    /// The row of a name. Ids of another pool share the row of the empty name.
     #[inline]
     pub(crate) fn at(&mut self, id: NameId) -> &mut T {
         let slot = self.slot(id);
         &mut self.all.rows[slot as usize].1
     }
 
-    /// The row at a position.
     #[inline]
-    pub fn row(&mut self, slot: u32) -> &mut T {
+    pub(crate) fn row(&mut self, slot: u32) -> &mut T {
         &mut self.all.rows[slot as usize].1
     }
 
-    /// The position of the row of a name.
     #[inline]
     pub(crate) fn slot(&mut self, id: NameId) -> u32 {
         match self.slots.get(id.index()) {
@@ -99,7 +93,6 @@ impl<T: Default> RankRows<'_, T> {
 /// Waiting durations that make a set worth compacting: 16 MB.
 const WAITING: usize = 4 << 20;
 
-/// Keeps the memory of many ranks' durations bounded.
 pub(crate) fn compact_if_many<'a>(durations: impl Iterator<Item = &'a mut Durations>) {
     let all: Vec<&mut Durations> = durations.collect();
     if all.iter().map(|durations| durations.waiting()).sum::<usize>() > WAITING {

@@ -1,13 +1,14 @@
 //! Which part of the program do the kernels belong to? Kernels by the NVTX ranges that were open on the
 //! launching thread, with the statistics that `nsys stats --report nvtx_kern_sum` has.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rooflens_schema::tables::{ActivityKind, PhaseKind, RangeStyle};
 use rooflens_schema::{NameId, RankTables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::by_name::FastMap;
 use crate::facts::CallsById;
 use crate::kernel_catalog::{self, ActivityHint};
 use crate::short_names;
@@ -56,7 +57,6 @@ struct Group {
     last: Option<usize>,
 }
 
-/// A range on a thread.
 struct Span {
     tid: i64,
     pid: Option<i64>,
@@ -66,7 +66,6 @@ struct Span {
     style: Option<RangeStyle>,
 }
 
-/// A kernel and the call that launched it.
 struct LaunchedKernel {
     tid: i64,
     pid: Option<i64>,
@@ -75,12 +74,10 @@ struct LaunchedKernel {
     kernel: usize,
 }
 
-type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
-
 /// Gathers kernels over ranks.
 #[derive(Default)]
 pub struct ByRange {
-    groups: Map<Key<String>, Group>,
+    groups: FastMap<Key<String>, Group>,
     total_ns: i128,
     left_out: u64,
 }
@@ -90,7 +87,7 @@ impl ByRange {
     pub fn rank(&mut self, tables: &RankTables, phase: Option<PhaseKind>) {
         let kernels = &tables.kernels;
         let calls = CallsById::new(&tables.api);
-        let mut groups: Map<Key<NameId>, Group> = Map::default();
+        let mut groups: FastMap<Key<NameId>, Group> = FastMap::default();
         let mut launches = Vec::new();
         for kernel in (0..kernels.len()).filter(|&i| kernels.kind[i] == ActivityKind::Kernel) {
             if phase.is_some() && phase_of(tables, kernel) != phase {
@@ -156,19 +153,13 @@ impl ByRange {
                 })
             })
             .collect();
-        let mut shorts: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
-        shorts.sort_unstable();
-        shorts.dedup();
-        let mut shorts: Vec<(String, String)> = shorts
-            .into_iter()
-            .map(|name| (kernel_catalog::describe(&name, ActivityHint::Kernel).short_name, name))
-            .map(|(short, name)| (name, short))
-            .collect();
+        let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        let short = |name: &str| kernel_catalog::describe(name, ActivityHint::Kernel).short_name;
+        let mut shorts: BTreeMap<String, String> =
+            names.into_iter().map(|name| (name.to_owned(), short(name))).collect();
         short_names::tell_apart(shorts.iter_mut().map(|(name, short)| (name.as_str(), short)));
         for row in &mut rows {
-            if let Ok(found) = shorts.binary_search_by(|known| known.0.cmp(&row.name)) {
-                row.short_name.clone_from(&shorts[found].1);
-            }
+            row.short_name.clone_from(&shorts[&row.name]);
         }
         let place = |row: &RangeKernel| (row.range.clone(), row.style, row.pid, row.tid, row.name.clone());
         rows.sort_by(|a, b| {
@@ -209,16 +200,15 @@ fn spans(tables: &RankTables) -> Vec<Span> {
     spans
 }
 
-/// Walks along each thread, with the ranges that are open there.
 fn attribute(
     tables: &RankTables,
     launches: &[LaunchedKernel],
     spans: &[Span],
-    groups: &mut Map<Key<NameId>, Group>,
+    groups: &mut FastMap<Key<NameId>, Group>,
 ) {
     let kernels = &tables.kernels;
     // Which kernels each range has launched already.
-    let mut met: Map<(usize, NameId), ()> = Map::default();
+    let mut met: FastMap<(usize, NameId), ()> = FastMap::default();
     let mut open: Vec<usize> = Vec::new();
     let mut next = 0;
     let mut thread = None;
@@ -292,9 +282,7 @@ mod tests {
         sample.api(tid, ts, dur, "cudaLaunchKernel", ApiKind::Launch, Some(corr));
         let last = sample.tables.api.len() - 1;
         sample.tables.api.pid[last] = Opt::some(pid);
-        sample.kernel(0, 7, 1000 + corr, kernel, name, "gemm");
-        let last = sample.tables.kernels.len() - 1;
-        sample.tables.kernels.corr_id[last] = Opt::some(corr);
+        sample.kernel(0, 7, 1000 + corr, kernel, name, "gemm").corr(corr);
     }
 
     type Shown = (Option<String>, Option<i64>, u64, u64, f64, String);

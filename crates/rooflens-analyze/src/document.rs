@@ -13,8 +13,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
-use crate::analyses::{ALL, Analysis};
-use crate::finding::{Finding, FindingType, Findings, NotComputed, UnreadFinding};
+use crate::analyses::ALL;
+use crate::finding::{Analysis, Finding, FindingType, Findings, NotComputed, UnreadFinding};
 
 /// The documents whose types this crate defines.
 pub const DOCUMENTS: &[DocumentSchema] = &[
@@ -97,12 +97,12 @@ impl Serialize for AnalysisDocument<'_> {
         map.serialize_entry("schema", &SchemaTag::new(ANALYSIS))?;
         let unread = |name: &str| findings.unread.iter().find(|unread| unread.analysis == name);
         for analysis in ALL {
-            let name = analysis.name();
+            let name = analysis.name;
             match findings.iter().find(|(found, _)| *found == name) {
                 Some((_, finding)) => map.serialize_entry(name, &finding.to_json())?,
                 None => match unread(name) {
                     Some(unread) => map.serialize_entry(name, &unread.json)?,
-                    None if analysis.finding().is_list() => map.serialize_entry(name, &[(); 0])?,
+                    None if analysis.finding.is_list => map.serialize_entry(name, &[(); 0])?,
                     None => map.serialize_entry(name, &())?,
                 },
             }
@@ -141,11 +141,11 @@ impl Findings {
             findings.notes = serde_json::from_str::<Vec<Note>>(notes.get())?;
         }
         for analysis in ALL {
-            let name = analysis.name();
+            let name = analysis.name;
             let is_absent = findings.not_computed.iter().any(|absent| absent.analysis == name);
             match entries.remove(name) {
                 Some(json) if !is_absent && json.get() != "null" => {
-                    findings.add(name, analysis.finding(), json);
+                    findings.add(name, analysis.finding, json);
                 }
                 _ => {}
             }
@@ -166,12 +166,11 @@ impl Findings {
         let tag = tag(json)?;
         let name = tag.name.strip_prefix("rooflens.").unwrap_or_default();
         match named(name) {
-            Some(analysis) => self.add_document_of(analysis.name(), analysis.finding(), json),
+            Some(analysis) => self.add_document_of(analysis.name, analysis.finding, json),
             None => Err(DocumentError::Other { expected: "rooflens.<analysis>".to_owned(), found: tag.name }),
         }
     }
 
-    /// The same for a finding that no analysis makes, as what a run adds to those of its trace.
     pub(crate) fn add_document_of(
         &mut self,
         name: &'static str,
@@ -196,12 +195,10 @@ impl Findings {
     }
 }
 
-/// The analysis of that name.
-fn named(name: &str) -> Option<&'static dyn Analysis> {
-    ALL.iter().copied().find(|analysis| analysis.name() == name)
+fn named(name: &str) -> Option<&'static Analysis> {
+    ALL.iter().find(|analysis| analysis.name == name)
 }
 
-/// What a document says that it is.
 fn tag(json: &str) -> Result<SchemaTag, DocumentError> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -214,7 +211,6 @@ fn tag(json: &str) -> Result<SchemaTag, DocumentError> {
     }
 }
 
-/// The entries of a document behind its tag, each as it was written.
 fn entries<'a>(json: &'a str, what: &str) -> Result<BTreeMap<String, &'a RawValue>, DocumentError> {
     let tag = tag(json)?;
     let expected = format!("rooflens.{what}");
@@ -226,19 +222,28 @@ fn entries<'a>(json: &'a str, what: &str) -> Result<BTreeMap<String, &'a RawValu
     Ok(entries)
 }
 
+/// The schema tag and every finding; an object that was not computed `may_lack` its value.
+fn properties(generator: &mut SchemaGenerator, may_lack: bool) -> serde_json::Map<String, serde_json::Value> {
+    let mut properties = serde_json::Map::new();
+    properties.insert("schema".to_owned(), generator.subschema_for::<SchemaTag>().into());
+    for Analysis { name, question, finding, .. } in ALL {
+        let mut schema = (finding.schema)(generator);
+        if may_lack && !finding.is_list {
+            schema = json_schema!({ "anyOf": [schema, { "type": "null" }] });
+        }
+        schema.insert("description".to_owned(), (*question).into());
+        properties.insert((*name).to_owned(), schema.into());
+    }
+    properties
+}
+
 impl JsonSchema for FindingDocument<'_> {
     fn schema_name() -> Cow<'static, str> {
         "FindingDocument".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut properties = serde_json::Map::new();
-        properties.insert("schema".to_owned(), generator.subschema_for::<SchemaTag>().into());
-        for analysis in ALL {
-            let mut schema = analysis.finding().schema(generator);
-            schema.insert("description".to_owned(), analysis.question().into());
-            properties.insert(analysis.name().to_owned(), schema.into());
-        }
+        let properties = properties(generator, false);
         json_schema!({
             "description": "One finding under its analysis' name.",
             "type": "object",
@@ -256,17 +261,7 @@ impl JsonSchema for AnalysisDocument<'_> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut properties = serde_json::Map::new();
-        properties.insert("schema".to_owned(), generator.subschema_for::<SchemaTag>().into());
-        for analysis in ALL {
-            let finding = analysis.finding();
-            let mut schema = match finding.is_list() {
-                true => finding.schema(generator),
-                false => json_schema!({ "anyOf": [finding.schema(generator), { "type": "null" }] }),
-            };
-            schema.insert("description".to_owned(), analysis.question().into());
-            properties.insert(analysis.name().to_owned(), schema.into());
-        }
+        let mut properties = properties(generator, true);
         properties.insert("not_computed".to_owned(), generator.subschema_for::<Vec<NotComputed>>().into());
         properties.insert("notes".to_owned(), generator.subschema_for::<Vec<Note>>().into());
         let required: Vec<&String> = properties.keys().collect();
@@ -298,9 +293,9 @@ mod tests {
 
     #[test]
     fn without_findings_every_key_is_there() {
-        let names = ALL.iter().map(|analysis| match analysis.finding().is_list() {
-            true => format!("\"{}\":[],", analysis.name()),
-            false => format!("\"{}\":null,", analysis.name()),
+        let names = ALL.iter().map(|analysis| match analysis.finding.is_list {
+            true => format!("\"{}\":[],", analysis.name),
+            false => format!("\"{}\":null,", analysis.name),
         });
         let expected = format!(
             "{{\"schema\":{{\"name\":\"rooflens.analysis\",\"version\":\"{SCHEMA_VERSION}\"}},{}\"not_computed\":[],\"notes\":[]}}",

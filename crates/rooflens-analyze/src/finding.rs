@@ -2,13 +2,49 @@
 
 use std::any::Any;
 
-use rooflens_schema::Note;
+use rooflens_schema::{Note, RankTables};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::timeline::DrawnTimeline;
+
+/// A question and how to answer it.
+pub struct Analysis {
+    /// Key in JSON, file name under `findings/`, word for `list` and `explain`.
+    pub name: &'static str,
+    /// The question it answers.
+    pub question: &'static str,
+    /// What the trace lacks if there is nothing to fold over, such as "device activity".
+    pub needs: &'static str,
+    /// Whether only some inputs are about it at all, so that its absence is no news on a screen.
+    pub is_special: bool,
+    pub(crate) finding: FindingType,
+    /// Starts a fold over the ranks.
+    pub start: fn() -> Box<dyn Fold>,
+    /// How each number is made: the text of `rooflens explain`.
+    pub explain: &'static str,
+}
+
+/// Sees each rank once, then answers.
+pub trait Fold: Send {
+    /// Takes in one rank.
+    fn rank(&mut self, tables: &RankTables);
+    /// The answer, or `None` if no rank had the rows it needs. `earlier` holds the findings of the analyses before it.
+    fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>>;
+}
+
+/// A fold that looks at earlier findings only.
+pub(crate) struct Derived(pub(crate) fn(&Findings) -> Option<Box<dyn Finding>>);
+
+impl Fold for Derived {
+    fn rank(&mut self, _tables: &RankTables) {}
+
+    fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>> {
+        (self.0)(earlier)
+    }
+}
 
 /// The result of one analysis. Implemented for everything that serialises.
 pub trait Finding: Any + Send + Sync {
@@ -38,13 +74,12 @@ impl<T: Serialize + Any + Send + Sync> Finding for T {
 #[derive(Clone, Copy)]
 pub struct FindingType {
     read: fn(&str) -> serde_json::Result<Box<dyn Finding>>,
-    schema: fn(&mut SchemaGenerator) -> Schema,
-    is_list: bool,
+    pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
+    pub(crate) is_list: bool,
 }
 
 impl FindingType {
     /// A finding that is an object.
-    #[must_use]
     pub const fn object<T: Finding + DeserializeOwned + JsonSchema>() -> Self {
         FindingType {
             read: |json| Ok(Box::new(serde_json::from_str::<T>(json)?)),
@@ -54,25 +89,13 @@ impl FindingType {
     }
 
     /// A finding that is a list: in a document it is `[]` and not `null` where it was not computed.
-    #[must_use]
     pub(crate) const fn list<T: Finding + DeserializeOwned + JsonSchema>() -> Self {
         FindingType { is_list: true, ..Self::object::<T>() }
-    }
-
-    /// Whether the finding is a list.
-    #[must_use]
-    pub(crate) fn is_list(&self) -> bool {
-        self.is_list
     }
 
     /// Reads a finding from its JSON text.
     pub fn read(&self, json: &str) -> serde_json::Result<Box<dyn Finding>> {
         (self.read)(json)
-    }
-
-    /// The JSON Schema of the finding.
-    pub(crate) fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
-        (self.schema)(generator)
     }
 }
 
@@ -93,7 +116,6 @@ pub struct UnreadFinding {
     pub analysis: String,
     /// Why it could not be read into a type.
     pub reason: String,
-    /// The finding.
     pub(crate) json: Box<RawValue>,
 }
 

@@ -38,7 +38,6 @@ pub enum HostKind {
 
 impl HostKind {
     /// In a sentence: "the longest gap is …".
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             HostKind::Operator => "inside an operator",
@@ -75,7 +74,6 @@ impl HostKind {
     }
 }
 
-/// The kind of a runtime call.
 pub(crate) fn of_call(kind: ApiKind, name: &str) -> HostKind {
     match kind {
         // CUPTI counts the loading and compiling that a launch brings about as overhead.
@@ -87,7 +85,6 @@ pub(crate) fn of_call(kind: ApiKind, name: &str) -> HostKind {
     }
 }
 
-/// The kind of an operator, an annotated range or a call, where its name is that of specific work.
 pub(crate) fn of_name(name: &str) -> Option<HostKind> {
     if has(name, &["nvrtc", "ptxas", "nvjitlink", "moduleload", "libraryload", "kernelgetfunction"])
         || compiles(name)
@@ -134,7 +131,6 @@ pub(crate) fn of_frame(name: &str) -> HostKind {
     HostKind::Python
 }
 
-/// Whether a name speaks of compiling, not of what was compiled.
 fn compiles(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let found = name.match_indices("compil").any(|(at, word)| {

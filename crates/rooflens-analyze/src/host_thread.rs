@@ -3,21 +3,19 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::ops::Range;
 
 use rooflens_schema::tables::{ApiKind, PhaseKind, PhaseSource};
 use rooflens_schema::{NameId, RankTables};
 
+use crate::by_name::FastMap;
 use crate::host_kind::{self, HostKind};
-use crate::interval::{Interval, length, partition_near, span, union_length};
+use crate::interval::{Interval, length, overlap, partition_near, runs, span, union_length};
 
-/// What covers an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cover {
     /// The operator, range, call or frame; `None` where nothing was recorded.
     pub(crate) name: Option<NameId>,
-    /// What it does.
     pub(crate) kind: HostKind,
     /// How much of the interval it covers; for [`HostKind::NothingRecorded`] what any call covers.
     pub(crate) covered_ns: i64,
@@ -27,7 +25,6 @@ pub(crate) struct Cover {
 pub(crate) struct HostThreads<'a> {
     tables: &'a RankTables,
     layers: [Spans<'a>; 4],
-    /// The profiler's work that has no thread.
     overhead: Spans<'a>,
 }
 
@@ -44,7 +41,6 @@ impl Layer {
     const ALL: [Layer; 4] = [Layer::Annotations, Layer::Frames, Layer::Operators, Layer::Calls];
 }
 
-/// A span at some moment.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     layer: Layer,
@@ -102,7 +98,6 @@ impl<'a> HostThreads<'a> {
         }
     }
 
-    /// The call that waited for the device on the thread at a moment.
     pub(crate) fn waiting_at(&self, tid: i64, moment: i64) -> Option<NameId> {
         let api = &self.tables.api;
         let waits = |row: usize| matches!(api.kind[row], ApiKind::Sync | ApiKind::Memcpy);
@@ -110,7 +105,6 @@ impl<'a> HostThreads<'a> {
         calls.open_at(tid, moment).find(|&row| waits(row)).map(|row| calls.name[row])
     }
 
-    /// Where no span covers half: what calls of one name cover together, those inside counted apart.
     fn calls_covering(&self, tid: i64, during: Interval, half: i64) -> Cover {
         let mut calls: Vec<Open> = self.open_at(tid, during.0);
         for layer in Layer::ALL {
@@ -136,7 +130,6 @@ impl<'a> HostThreads<'a> {
         }
     }
 
-    /// Every span of the thread that is open at a moment.
     fn open_at(&self, tid: i64, moment: i64) -> Vec<Open> {
         let mut open = Vec::new();
         for layer in Layer::ALL {
@@ -149,7 +142,6 @@ impl<'a> HostThreads<'a> {
     }
 }
 
-/// Ranges that people or frameworks named on a thread. Those that are steps say nothing about what happens in them.
 fn annotations(tables: &RankTables) -> Spans<'static> {
     let phases = &tables.phases;
     let mut rows: Vec<(i64, i64, i64, NameId)> = (0..phases.len())
@@ -160,20 +152,14 @@ fn annotations(tables: &RankTables) -> Spans<'static> {
     Spans::owned(rows)
 }
 
-/// What the profiler says it did itself, without saying on which thread.
 fn overhead(tables: &RankTables) -> Spans<'static> {
     let api = &tables.api;
     let rows = (0..api.len()).filter(|&i| api.kind[i] == ApiKind::Overhead && api.tid[i] == NO_THREAD);
     Spans::owned(rows.map(|i| (NO_THREAD, api.ts_ns[i], api.dur_ns[i], api.name_id[i])).collect())
 }
 
-/// Orders spans so that what is inside comes after what is around it.
 fn inner_last(open: &Open) -> (i64, Reverse<i64>, Layer) {
     (open.interval.0, Reverse(open.interval.1), open.layer)
-}
-
-fn overlap(a: Interval, b: Interval) -> i64 {
-    length((a.0.max(b.0), a.1.min(b.1)))
 }
 
 /// Spans sorted by thread and start, each with the one that was open when it began.
@@ -182,11 +168,8 @@ struct Spans<'a> {
     dur: Cow<'a, [i64]>,
     name: Cow<'a, [NameId]>,
     around: Vec<u32>,
-    /// The first of each span and those around it that is specific.
     specific: Vec<u32>,
-    /// The rows of each thread, by thread.
     threads: Vec<(i64, Range<usize>)>,
-    /// By name, of the names that occur.
     kinds: Vec<Option<HostKind>>,
     /// Where the last answer was: questions come in order of time.
     asked: Cell<usize>,
@@ -214,10 +197,9 @@ impl<'a> Spans<'a> {
     fn new(tid: &[i64], ts: Cow<'a, [i64]>, dur: Cow<'a, [i64]>, name: Cow<'a, [NameId]>) -> Self {
         let around = around(tid, &ts, &dur);
         let (specific, kinds) = (Vec::new(), Vec::new());
-        Spans { ts, dur, name, around, specific, threads: threads(tid), kinds, asked: Cell::new(0) }
+        Spans { ts, dur, name, around, specific, threads: runs(tid).collect(), kinds, asked: Cell::new(0) }
     }
 
-    /// Asks once for each of so many names what spans of it do; the row is the first with the name.
     fn with_kinds(mut self, names: usize, kind: impl Fn(NameId, usize) -> HostKind) -> Self {
         self.kinds = vec![None; names];
         self.specific = Vec::with_capacity(self.ts.len());
@@ -239,7 +221,6 @@ impl<'a> Spans<'a> {
         Open { layer, interval: self.interval(row), name, kind }
     }
 
-    /// Rows of the thread that are open at a moment, the innermost first.
     fn open_at(&self, tid: i64, moment: i64) -> impl Iterator<Item = usize> {
         let last = self.begun(tid, moment.saturating_add(1)).next_back();
         self.outwards(last, Some).filter(move |&row| self.interval(row).1 > moment)
@@ -264,13 +245,11 @@ impl<'a> Spans<'a> {
         std::iter::successors(first, move |&row| index(self.around[row]).and_then(&pick)).take(DEPTH)
     }
 
-    /// Rows of the thread that begin inside of the interval.
     fn inside(&self, tid: i64, during: Interval) -> Range<usize> {
         let (from, to) = (self.begun(tid, during.0.saturating_add(1)).end, self.begun(tid, during.1).end);
         from..to.max(from)
     }
 
-    /// The rows of the thread that began before a moment.
     fn begun(&self, tid: i64, moment: i64) -> Range<usize> {
         let Ok(thread) = self.threads.binary_search_by_key(&tid, |thread| thread.0) else { return 0..0 };
         let rows = self.threads[thread].1.clone();
@@ -279,16 +258,6 @@ impl<'a> Spans<'a> {
         self.asked.set(end);
         rows.start..end
     }
-}
-
-/// The rows of each thread in a table that is sorted by thread.
-fn threads(tid: &[i64]) -> Vec<(i64, Range<usize>)> {
-    let mut from = 0;
-    let rows = tid.chunk_by(|a, b| a == b).map(|rows| {
-        from += rows.len();
-        (rows[0], from - rows.len()..from)
-    });
-    rows.collect()
 }
 
 /// For each row the one that was open when it began: the inner one where several were. Rows that overlap without
@@ -310,11 +279,8 @@ fn around(tid: &[i64], ts: &[i64], dur: &[i64]) -> Vec<u32> {
 }
 
 /// The part of the interval in which each name was innermost.
-fn self_times(
-    calls: &[Open],
-    during: Interval,
-) -> HashMap<(Layer, NameId), i64, foldhash::fast::RandomState> {
-    let mut sums: HashMap<(Layer, NameId), i64, foldhash::fast::RandomState> = HashMap::default();
+fn self_times(calls: &[Open], during: Interval) -> FastMap<(Layer, NameId), i64> {
+    let mut sums: FastMap<(Layer, NameId), i64> = FastMap::default();
     let mut open: Vec<(i64, (Layer, NameId))> = Vec::new();
     let mut reached = during.0;
     let mut advance = |to: i64, open: &mut Vec<(i64, (Layer, NameId))>| {

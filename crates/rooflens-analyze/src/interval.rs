@@ -4,17 +4,37 @@
 //! makes one, and the functions on slices expect two of them. Ends and lengths saturate: a trace with
 //! an overflowed duration gives a wrong number (which the health checks show), never a panic.
 
+use std::ops::Range;
+
 /// `[start, end)`.
 pub(crate) type Interval = (i64, i64);
+
+/// Each value of a sorted column with its rows.
+pub(crate) fn runs<T: Copy + PartialEq>(sorted: &[T]) -> impl Iterator<Item = (T, Range<usize>)> {
+    let mut from = 0;
+    sorted.chunk_by(|a, b| a == b).map(move |same| {
+        from += same.len();
+        (same[0], from - same.len()..from)
+    })
+}
+
+/// The rows of one value in a sorted column.
+pub(crate) fn rows_of<T: PartialOrd>(sorted: &[T], value: T) -> Range<usize> {
+    sorted.partition_point(|other| *other < value)..sorted.partition_point(|other| *other <= value)
+}
 
 /// The interval of something that starts at `ts_ns` and lasts `dur_ns`; empty for a negative duration.
 pub(crate) fn span(ts_ns: i64, dur_ns: i64) -> Interval {
     (ts_ns, ts_ns.saturating_add(dur_ns.max(0)))
 }
 
-/// Length of an interval, 0 for an empty one.
 pub(crate) fn length((start, end): Interval) -> i64 {
     end.saturating_sub(start).max(0)
+}
+
+/// Time in both of two intervals.
+pub(crate) fn overlap(a: Interval, b: Interval) -> i64 {
+    length((a.0.max(b.0), a.1.min(b.1)))
 }
 
 /// How many of `sorted` are `before`, which those in front are and the others not: [`slice::partition_point`] for a
@@ -53,7 +73,6 @@ pub(crate) fn union_length(sorted: impl Iterator<Item = (i64, i64)>) -> i64 {
     total
 }
 
-/// The union of the intervals, in any order, as a merged list.
 pub(crate) fn merge(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     if !intervals.is_sorted_by_key(|interval| interval.0) {
         // Stable on purpose: the rows of several streams are runs already sorted, which it merges in
@@ -77,21 +96,18 @@ pub(crate) fn merge(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     intervals
 }
 
-/// The union of two merged lists, merged.
 pub(crate) fn union(a: &[(i64, i64)], b: &[(i64, i64)]) -> Vec<(i64, i64)> {
     merge([a, b].concat())
 }
 
-/// Sum of the lengths of a merged list.
 pub(crate) fn total_length(merged: &[(i64, i64)]) -> i64 {
     merged.iter().fold(0, |total: i64, &interval| total.saturating_add(length(interval)))
 }
 
-/// Time in both of two merged lists.
 pub(crate) fn intersect_length(a: &[(i64, i64)], b: &[(i64, i64)]) -> i64 {
     let (mut i, mut j, mut total) = (0, 0, 0i64);
     while let (Some(&left), Some(&right)) = (a.get(i), b.get(j)) {
-        total = total.saturating_add(length((left.0.max(right.0), left.1.min(right.1))));
+        total = total.saturating_add(overlap(left, right));
         if left.1 <= right.1 {
             i += 1;
         } else {
@@ -101,7 +117,6 @@ pub(crate) fn intersect_length(a: &[(i64, i64)], b: &[(i64, i64)]) -> i64 {
     total
 }
 
-/// How much of an interval is within merged ones.
 pub(crate) fn overlap_with(merged: &[(i64, i64)], part: (i64, i64)) -> i64 {
     let from = merged.partition_point(|other| other.1 <= part.0);
     let to = merged.partition_point(|other| other.0 < part.1);
@@ -163,7 +178,6 @@ mod tests {
         (0..count).map(|_| span(random.below(60), random.below(14) - 1)).collect()
     }
 
-    /// The oracle: one flag a nanosecond.
     fn bitmap(intervals: &[Interval]) -> [bool; 80] {
         let mut bits = [false; 80];
         for &(start, end) in intervals {

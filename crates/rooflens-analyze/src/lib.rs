@@ -49,5 +49,5 @@ pub mod statistics;
 pub mod timeline;
 pub mod top;
 
-pub use analyses::{Analysis, JobAnalyses, analyze};
-pub use finding::{Finding, Findings};
+pub use analyses::{JobAnalyses, analyze};
+pub use finding::{Analysis, Finding, Findings};

@@ -8,7 +8,6 @@ use rooflens_schema::{NameId, Opt, RankTables};
 ///
 /// The innermost word that tells decides: a norm in attention is a norm. Paths are those of attributes
 /// (`model.layers.3.self_attn.q_proj`) or of classes (`LlamaDecoderLayer_3/LlamaMLP_3`).
-#[must_use]
 pub fn part_of(path: &str) -> Option<&'static str> {
     if is_vision(path) {
         return Some("vision");
@@ -33,8 +32,6 @@ pub fn part_of(path: &str) -> Option<&'static str> {
     (number && last.next().is_some_and(|word| LAYERS.contains(&word))).then_some("norm")
 }
 
-/// Whether a module stands in what turns pictures into tokens.
-#[must_use]
 pub(crate) fn is_vision(path: &str) -> bool {
     path.split(['.', '/']).any(|word| {
         let word = word.to_ascii_lowercase();
@@ -42,7 +39,6 @@ pub(crate) fn is_vision(path: &str) -> bool {
     })
 }
 
-/// What a word has to be.
 enum Rule {
     Is(&'static str),
     Has(&'static str),
@@ -108,7 +104,6 @@ fn without_number(word: &str) -> &str {
     }
 }
 
-/// What belongs to no part.
 pub(crate) const OTHER: &str = "other";
 
 /// The part of each module's path, looked up once.

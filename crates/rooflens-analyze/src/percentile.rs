@@ -45,7 +45,6 @@ pub fn linear(sorted: &[f64], share: f64) -> f64 {
 /// Where [`linear`] finds a percentile: at rank `share × (n − 1)`, from 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LinearRank {
-    /// The rank at it or below.
     pub(crate) below: usize,
     /// How much of the way to the next rank it is further, 0 to 1.
     pub(crate) part: f64,
@@ -60,12 +59,10 @@ impl LinearRank {
         Some(LinearRank { below, part: rank - below as f64 })
     }
 
-    /// The rank at it or above.
     pub(crate) fn above(self) -> usize {
         if self.part == 0.0 { self.below } else { self.below + 1 }
     }
 
-    /// The percentile, from the values at both ranks.
     pub(crate) fn between(self, below: f64, above: f64) -> f64 {
         // Infinite values have no difference.
         if self.part == 0.0 { below } else { below + (above - below) * self.part }

@@ -1,16 +1,12 @@
 //! Operations of a product, by the shapes of what an operator takes in: the only place that knows them.
 
-/// What the shapes tell of a product.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ProductShape {
     /// A multiplication and an addition count as two, nothing is masked. None where the shapes do not
     /// determine them.
     pub(crate) flops: Option<u128>,
-    /// Rows and columns of the matrix that all rows of a batch are multiplied with.
     pub(crate) matrix: Option<(u64, u64)>,
-    /// Of attention: heads of queries, and of keys and values.
     pub(crate) heads: Option<(u64, u64)>,
-    /// Of attention: elements of keys and values.
     pub(crate) kv_elements: u128,
     /// What it must read and write; none where the shapes do not determine them.
     pub(crate) operands: Option<Operands>,
@@ -23,12 +19,10 @@ pub(crate) struct Operands {
     pub(crate) first: usize,
     /// Elements of each input that is multiplied; 0 where there are only two.
     pub(crate) read: [u128; 3],
-    /// Elements of the result.
     pub(crate) written: u128,
 }
 
 /// The product that an operator makes; none where it makes none. `dims` is what Kineto has as `Input Dims`.
-#[must_use]
 pub(crate) fn product(operator: &str, dims: &str) -> Option<ProductShape> {
     let name = operator.strip_prefix("aten::").unwrap_or(operator);
     let formula = FORMULAS.iter().find(|(names, _)| names.contains(&name))?.1;
@@ -36,15 +30,12 @@ pub(crate) fn product(operator: &str, dims: &str) -> Option<ProductShape> {
     Some(formula(&tensors).unwrap_or_default())
 }
 
-/// Whether an operator makes a product.
-#[must_use]
 pub(crate) fn is_product(operator: &str) -> bool {
     product(operator, "").is_some()
 }
 
 /// The sizes of what is multiplied, for people: `[39,256]x[256,128]`. All shapes as they are where they do not tell
 /// what is multiplied.
-#[must_use]
 pub(crate) fn sizes(dims: &str, operands: Option<&Operands>) -> String {
     let factors = || {
         let tensors = tensors(dims)?;
@@ -95,7 +86,6 @@ fn flops(factors: impl IntoIterator<Item = u64>) -> Option<u128> {
     times(factors)?.checked_mul(2)
 }
 
-/// What two inputs from `first` on and a result have in all.
 fn operands(first: usize, inputs: [&[u64]; 2], written: Option<u128>) -> Option<Operands> {
     let elements = |tensor: &[u64]| times(tensor.iter().copied());
     Some(Operands { first, read: [elements(inputs[0])?, elements(inputs[1])?, 0], written: written? })
@@ -212,17 +202,13 @@ pub(crate) fn tensors(dims: &str) -> Option<Vec<Tensor>> {
     Some(found)
 }
 
-/// An element type of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ElementType {
-    /// Its name in the catalogs, as `bf16`.
     pub(crate) format: &'static str,
-    /// Width in memory.
     pub(crate) bytes: u128,
 }
 
 /// The type of the input at `place`, by what Kineto has as `Input type`; none where it is not told or not known.
-#[must_use]
 pub(crate) fn element(dtypes: &str, place: usize) -> Option<ElementType> {
     let inner = dtypes.trim().strip_prefix('[')?.strip_suffix(']')?;
     let word = inner.split(',').nth(place)?.trim().trim_matches('"');
@@ -240,7 +226,6 @@ pub(crate) fn element(dtypes: &str, place: usize) -> Option<ElementType> {
 
 /// Whether every tensor among an operator's inputs is of 32 bits, as Kineto writes them:
 /// `["float","float",""]`.
-#[must_use]
 pub fn is_fp32(dtypes: &str) -> bool {
     let words = dtypes.split(|c: char| !(c.is_alphanumeric() || c == ':' || c == '_'));
     let mut tensors = words.filter(|word| !word.is_empty() && !matches!(*word, "Scalar" | "ScalarList"));

@@ -14,16 +14,12 @@ pub(crate) const LONG_WAIT_NS: i64 = 1_000_000;
 /// If less than this share of the wait has any activity, it was for something that was not recorded.
 const WORK_IN_WAIT: f64 = 0.1;
 
-/// Calls that wait for long.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
-    /// How many.
     pub(crate) long: usize,
-    /// The time of those in which hardly any recorded activity ran, each on its own.
     pub(crate) unrecorded: Vec<(i64, i64)>,
 }
 
-/// The calls of a rank that wait for long, and those of them that wait for work outside of the trace.
 pub(crate) fn waits(tables: &RankTables) -> Waits {
     let (kernels, api) = (&tables.kernels, &tables.api);
     let waiting = |&i: &usize| matches!(api.kind[i], ApiKind::Sync | ApiKind::Memcpy);
@@ -35,10 +31,7 @@ pub(crate) fn waits(tables: &RankTables) -> Waits {
     let activities = kernels.ts_ns.iter().zip(&kernels.dur_ns);
     let busy = interval::merge(activities.map(|(ts, dur)| interval::span(*ts, *dur)).collect());
     let without_work = |wait: &(i64, i64)| {
-        let from = busy.partition_point(|activity| activity.1 <= wait.0);
-        let to = busy.partition_point(|activity| activity.0 < wait.1);
-        let at_work = interval::intersect_length(&[*wait], busy.get(from..to).unwrap_or_default());
-        share(at_work, interval::length(*wait)) < WORK_IN_WAIT
+        share(interval::overlap_with(&busy, *wait), interval::length(*wait)) < WORK_IN_WAIT
     };
     let found = long.iter().map(|&i| interval::span(api.ts_ns[i], api.dur_ns[i]));
     Waits { long: long.len(), unrecorded: found.filter(without_work).collect() }
@@ -52,7 +45,6 @@ pub(crate) fn unrecorded_within(unrecorded: &[(i64, i64)], gap: (i64, i64)) -> i
     if is_most { waited } else { 0 }
 }
 
-/// When the profiler was switched on or off from within the program, in order.
 pub(crate) fn profiler_calls(tables: &RankTables) -> Vec<i64> {
     let is_one = |name: &str| name.contains("ProfilerStart") || name.contains("ProfilerStop");
     let names: Vec<NameId> = tables.names.iter().filter(|(_, name)| is_one(name)).map(|(id, _)| id).collect();
@@ -66,7 +58,6 @@ pub(crate) fn profiler_calls(tables: &RankTables) -> Vec<i64> {
     times
 }
 
-/// The profiler's own work, as intervals that do not overlap.
 pub(crate) fn profiler_work(tables: &RankTables) -> Vec<(i64, i64)> {
     let api = &tables.api;
     let rows = (0..api.len()).filter(|&i| api.kind[i] == ApiKind::Overhead);

@@ -10,25 +10,19 @@ pub(crate) const COMMUNICATION: &str = KernelClass::Communication.as_str();
 /// The class of kernels that the catalog does not know.
 pub(crate) const UNKNOWN_CLASS: &str = KernelClass::Other.as_str();
 
-/// What an activity means for the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// A kernel that is not communication.
     Compute,
-    /// A kernel of class `communication`.
     Communication,
-    /// A copy or fill by the driver or runtime.
     Copy,
 }
 
-/// The role of each row of `kernels`.
 pub(crate) struct Roles<'a> {
     kernels: &'a rooflens_schema::tables::Kernels,
     communication: Vec<bool>,
 }
 
 impl<'a> Roles<'a> {
-    /// Of the activities of a rank.
     pub(crate) fn new(tables: &'a RankTables) -> Self {
         let mut communication = vec![false; tables.names.len()];
         for (name, class) in tables.kernel_dim.name.iter().zip(&tables.kernel_dim.class) {
@@ -41,7 +35,6 @@ impl<'a> Roles<'a> {
         Roles { kernels: &tables.kernels, communication }
     }
 
-    /// The role of row `i`.
     pub(crate) fn at(&self, i: usize) -> Role {
         if self.kernels.kind[i] != ActivityKind::Kernel {
             return Role::Copy;

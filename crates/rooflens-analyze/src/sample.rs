@@ -40,7 +40,6 @@ impl StepModel for FixedModel {
     }
 }
 
-/// The source of such floors.
 pub(crate) fn floor_source() -> FloorSource {
     let reachable = Reachable { gemm: 0.8, attention: 0.6, bandwidth: 0.8 };
     FloorSource { model: "m".to_owned(), family: "llama".into(), device: "d".to_owned(), reachable }
@@ -66,6 +65,11 @@ impl Sample {
         let mut tables = RankTables { rank, ..RankTables::default() };
         tables.meta.source = format!("rank{rank}.json");
         Sample { tables }
+    }
+
+    /// The finding of a job with this rank alone.
+    pub(crate) fn find<T: Clone + std::any::Any>(&self) -> T {
+        findings(std::slice::from_ref(&self.tables)).get::<T>().expect("a finding").clone()
     }
 
     fn name(&mut self, text: &str) -> NameId {
@@ -98,7 +102,6 @@ impl Sample {
         });
     }
 
-    /// A layer that was run twice.
     pub(crate) fn engine_layer(&mut self, name: &str, kind: &str, total_ns: Option<i64>) {
         let (name_id, type_id) = (self.name(name), Opt::some(self.name(kind)));
         self.tables.engine_layers.push(EngineLayerRow {
@@ -114,7 +117,6 @@ impl Sample {
         });
     }
 
-    /// A run of an engine that only computes.
     pub(crate) fn inference(&mut self, ts_ns: i64, compute_ns: i64) {
         self.tables.inferences.push(InferenceRow {
             ts_ns,
@@ -128,7 +130,6 @@ impl Sample {
         });
     }
 
-    /// A value of a metric of model `m` or of device 0.
     pub(crate) fn metric(&mut self, snapshot: i32, unix_ns: Option<i64>, metric: &str, value: f64) {
         let of_model = metric.starts_with("nv_inference_") || metric.starts_with("vllm:");
         let of_device = metric.starts_with("nv_") || metric.starts_with("DCGM_");
@@ -146,7 +147,6 @@ impl Sample {
         });
     }
 
-    /// A collective, its time, and the bandwidths that the file tells.
     pub(crate) fn comm_call(
         &mut self,
         collective: &str,
@@ -217,7 +217,6 @@ impl Sample {
         self.activity((device, stream), ts, dur, name, ActivityKind::Memset, "memset")
     }
 
-    /// The idle time before the last activity, and its cause.
     pub(crate) fn idle(&mut self, idle_ns: i64, cause: GapCause) -> &mut Self {
         let last = self.tables.kernels.len() - 1;
         self.tables.kernels.idle_before_ns[last] = idle_ns;
@@ -229,13 +228,18 @@ impl Sample {
     pub(crate) fn launched(&mut self, corr: i64, delay_ns: i64, depth: i32) -> &mut Self {
         let kernels = &mut self.tables.kernels;
         let last = kernels.len() - 1;
-        kernels.corr_id[last] = Opt::some(corr);
         kernels.launch_delay_ns[last] = Opt::some(delay_ns);
         kernels.queue_depth[last] = Opt::some(depth);
+        self.corr(corr)
+    }
+
+    /// The correlation id of the last activity.
+    pub(crate) fn corr(&mut self, corr: i64) -> &mut Self {
+        let last = self.tables.kernels.len() - 1;
+        self.tables.kernels.corr_id[last] = Opt::some(corr);
         self
     }
 
-    /// The operator, layer and module of the last activity.
     pub(crate) fn within(&mut self, op: Option<i32>, layer: Option<i32>, module: Option<&str>) -> &mut Self {
         let module = module.map(|module| self.name(module));
         let kernels = &mut self.tables.kernels;
@@ -246,7 +250,6 @@ impl Sample {
         self
     }
 
-    /// The phase of the last activity.
     pub(crate) fn in_phase(&mut self, phase: i32) -> &mut Self {
         let last = self.tables.kernels.len() - 1;
         self.tables.kernels.phase_id[last] = Opt::some(phase);
@@ -337,7 +340,6 @@ impl Sample {
         self
     }
 
-    /// The same as the profiler draws it on a device.
     pub(crate) fn device_range(&mut self, device: i32, ts: i64, dur: i64, name: &str) -> &mut Self {
         self.phase(ts, dur, name, PhaseKind::Range, PhaseSource::DeviceAnnotation);
         let last = self.tables.phases.len() - 1;
@@ -345,7 +347,6 @@ impl Sample {
         self
     }
 
-    /// A kernel with the call that launches it.
     pub(crate) fn launch(&mut self, tid: i64, call: i64, stream: i32, ts: i64, dur: i64) -> &mut Self {
         let corr = self.tables.kernels.len() as i64 + 1;
         self.api(tid, call, 5, "cudaLaunchKernel", ApiKind::Other, Some(corr));

@@ -40,7 +40,6 @@ pub(crate) fn tell_apart<'a>(rows: impl Iterator<Item = (&'a str, &'a mut String
     }
 }
 
-/// The words of a kernel's name, each once, in order.
 fn words(name: &str) -> Vec<&str> {
     let mut seen = BTreeSet::new();
     let split = name.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());

@@ -27,9 +27,7 @@ const PROJECTORS: &[&str] = &["projector", "multi_modal_projector", "mm_projecto
 /// The stage of each module and range, looked up once.
 pub(crate) struct Stages<'t> {
     tables: &'t RankTables,
-    /// By name: of modules' paths, and of ranges.
     modules: Vec<Option<Option<&'static str>>>,
-    /// Whether there is a second encoder.
     has_sam: bool,
 }
 
@@ -39,7 +37,6 @@ impl<'t> Stages<'t> {
         Stages { tables, modules: vec![None; tables.names.len()], has_sam }
     }
 
-    /// By the path of the module, or else by the range that it runs in.
     pub(crate) fn of(&mut self, module: Opt<NameId>, phase: Option<i32>) -> Option<&'static str> {
         let (tables, has_sam) = (self.tables, self.has_sam);
         let by_module = module.get().and_then(|name| {

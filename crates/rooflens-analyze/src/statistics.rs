@@ -26,20 +26,16 @@ pub fn sample_deviation(values: impl ExactSizeIterator<Item = f64>, mean: f64) -
 /// room than a few.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Durations {
-    /// How many were added.
     pub(crate) count: usize,
-    /// Their sum, saturating.
     pub(crate) total_ns: i64,
     /// Waiting values that fit four bytes: up to 4.29 s.
     recent: Vec<u32>,
     /// Those that do not: longer, or negative.
     wide: Vec<i64>,
-    /// Sorted by value.
     runs: Vec<(u32, u32)>,
 }
 
 impl Durations {
-    /// Adds one.
     pub(crate) fn push(&mut self, dur_ns: i64) {
         self.count += 1;
         self.total_ns = self.total_ns.saturating_add(dur_ns);
@@ -49,13 +45,12 @@ impl Durations {
         }
     }
 
-    /// How many values are not compacted yet.
     pub(crate) fn waiting(&self) -> usize {
         self.recent.len()
     }
 
     /// Sorts the waiting values into the pairs.
-    pub fn compact(&mut self) {
+    pub(crate) fn compact(&mut self) {
         self.recent.sort_unstable();
         let mut merged: Vec<(u32, u32)> = Vec::with_capacity(self.runs.len());
         let mut old = self.runs.drain(..).peekable();
@@ -76,13 +71,11 @@ impl Durations {
         self.recent = Vec::new();
     }
 
-    /// Mean; 0 for none.
-    pub fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         mean(self.total_ns, self.count)
     }
 
-    /// The median, as [`median_of`]; `None` without values.
-    pub fn median(&mut self) -> Option<f64> {
+    pub(crate) fn median(&mut self) -> Option<f64> {
         let (lower, upper) = (self.count.checked_sub(1)? / 2, self.count / 2);
         if self.wide.is_empty() && self.runs.is_empty() {
             let values = &mut self.recent;
@@ -142,14 +135,10 @@ impl Durations {
     }
 }
 
-/// What is shown of a set of durations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DurationSummary<const N: usize> {
-    /// Shortest.
     pub(crate) min: i64,
-    /// The percentiles asked for.
     pub(crate) percentiles: [i64; N],
-    /// Longest.
     pub(crate) max: i64,
 }
 

@@ -13,7 +13,7 @@ use crate::short_names;
 use crate::statistics::sample_deviation;
 
 /// A kernel by name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TopKernel {
     /// Full name.
     pub name: String,
@@ -70,7 +70,6 @@ pub struct LaunchDurations {
 }
 
 impl LaunchDurations {
-    /// Of durations, which it sorts; `None` of none.
     pub(crate) fn of(durations: &mut [i64]) -> Option<Self> {
         durations.sort_unstable();
         let (min, max) = (*durations.first()?, *durations.last()?);
@@ -89,7 +88,6 @@ impl LaunchDurations {
     }
 }
 
-/// What the phase of a kernel does.
 pub(crate) fn phase_of(tables: &RankTables, kernel: usize) -> Option<PhaseKind> {
     tables.phase_kind(tables.kernels.phase_id[kernel].get())
 }
@@ -98,11 +96,8 @@ pub(crate) fn phase_of(tables: &RankTables, kernel: usize) -> Option<PhaseKind> 
 #[derive(Default)]
 pub struct KernelTotals {
     rows: ByName<Vec<(i64, i64)>>,
-    /// Kernels of other phases, and of none.
     left_out: u64,
-    /// Durations of copies and fills, which are no rows but have their share.
     copies_ns: i64,
-    /// Calls that launch kernels or graphs.
     launches: u64,
 }
 
@@ -149,21 +144,8 @@ impl KernelTotals {
 /// A kernel whose numbers are known already, as from a table that a tool printed; its share follows.
 pub fn described(name: String, fill: impl FnOnce(&mut TopKernel)) -> TopKernel {
     let info = kernel_catalog::describe(&name, ActivityHint::Kernel);
-    let mut kernel = TopKernel {
-        name,
-        short_name: info.short_name,
-        class: info.class.as_str().to_owned(),
-        count: 0,
-        total_ns: 0.0,
-        mean_ns: 0.0,
-        median_ns: 0.0,
-        min_ns: 0.0,
-        max_ns: 0.0,
-        stddev_ns: None,
-        share: 0.0,
-        typical_skip: None,
-        typical: Vec::new(),
-    };
+    let class = info.class.as_str().to_owned();
+    let mut kernel = TopKernel { name, short_name: info.short_name, class, ..TopKernel::default() };
     fill(&mut kernel);
     kernel
 }

@@ -54,22 +54,19 @@ fn large_rank() -> RankTables {
                 }
                 for inner in 0..2 {
                     let index = tables.ops.len();
+                    let ts_ns = clock + 1_000 + inner * 100;
+                    let dur_ns = 5_000 - inner * 200 + (step * 7 + chain) % 900;
+                    let name_id = op_names[((layer * 18 + chain * 2 + inner) % 200) as usize];
                     tables.ops.push(OpRow {
                         op_id: index as i32,
-                        tid: 1,
-                        ts_ns: clock + 1_000 + inner * 100,
-                        dur_ns: 5_000 - inner * 200 + (step * 7 + chain) % 900,
-                        name_id: op_names[((layer * 18 + chain * 2 + inner) % 200) as usize],
-                        ext_id: Opt::NONE,
                         shapes_id: Opt::some(shapes[(index * 31) % 5_000]),
                         dtypes_id: Opt::some(shapes[index % 5]),
                         parent_id: if inner == 0 { Opt::NONE } else { Opt::some(index as i32 - 1) },
                         depth: inner as i32,
-                        inside_ns: 0,
                         device_ns: 3_000,
                         phase_id: Opt::some(step as i32),
                         layer: Opt::some(layer as i32),
-                        module_id: Opt::NONE,
+                        ..OpRow::new(1, ts_ns, dur_ns, name_id)
                     });
                 }
                 if chain % 3 != 2 {
@@ -109,24 +106,12 @@ fn large_rank() -> RankTables {
             phase_id: step as i32,
             step_id: Opt::some(step as i32),
             kind: PhaseKind::Decode,
-            source: PhaseSource::ProfilerStep,
-            name_id: step_name,
             tid: Opt::some(1),
-            device: Opt::NONE,
-            ts_ns: step_start,
-            dur_ns: clock - step_start,
             step: Opt::some(step),
-            batch: Opt::NONE,
-            prefill_tokens: Opt::NONE,
-            decode_tokens: Opt::NONE,
-            kv_tokens: Opt::NONE,
             device_busy_ns: Opt::some(100),
-            device_first_ns: Opt::NONE,
-            device_last_ns: Opt::NONE,
             activities: Opt::some(200),
             launches: Opt::some(300),
-            confidence: None,
-            excluded: None,
+            ..PhaseRow::new(PhaseSource::ProfilerStep, step_start, clock - step_start, step_name)
         });
     }
     tables.meta.last_ns = clock + 100_000;
@@ -143,14 +128,14 @@ fn nightly_analyses_of_three_million_records() {
     let mut sum = 0.0;
     for analysis in analyses::ALL {
         let start = Instant::now();
-        let mut fold = analysis.start();
+        let mut fold = (analysis.start)();
         fold.rank(&tables);
         let folded = start.elapsed().as_secs_f64() * 1e3;
         if let Some(finding) = fold.finish(&findings) {
-            findings.insert(analysis.name(), finding);
+            findings.insert(analysis.name, finding);
         }
         let whole = start.elapsed().as_secs_f64() * 1e3;
-        println!("{:14} {folded:8.2} ms rank {:8.2} ms finish", analysis.name(), whole - folded);
+        println!("{:14} {folded:8.2} ms rank {:8.2} ms finish", analysis.name, whole - folded);
         sum += whole;
     }
     println!("{:14} {sum:8.2} ms", "all");

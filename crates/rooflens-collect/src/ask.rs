@@ -9,23 +9,15 @@ use std::time::{Duration, Instant};
 
 use crate::execute::Group;
 
-/// How often a program is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Characters of an answer.
 const LONGEST: u64 = 1 << 16;
 
 /// What a program prints to standard output, or why there is no answer. Whatever it started is ended.
-///
-/// # Errors
-/// A sentence without its subject: `ended with exit code 1: …`.
 pub fn ask(program: &Path, args: &[&str], within: Duration) -> Result<String, String> {
     ask_with(program, args, &[], within)
 }
 
 /// The same, with environment variables beside those that are inherited.
-///
-/// # Errors
-/// As [`ask`].
 pub fn ask_with(
     program: &Path,
     args: &[&str],

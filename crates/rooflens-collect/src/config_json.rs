@@ -3,13 +3,12 @@
 use rooflens_compose::value::{Int, Node, Value, python_str};
 use serde_json::{Map, Number, Value as Json};
 
-use crate::error::{SettingsError, SettingsProblem};
+use crate::error::PlanError;
 
 /// The same values in the same order. What JSON cannot hold is an error: a workload must not see
 /// another config than the one that is saved.
-pub(crate) fn json(node: &Node, path: &str) -> Result<Json, SettingsError> {
-    let refused =
-        |why| SettingsError::at(SettingsProblem::NotPlain { key: path.to_owned(), why }, &node.origin);
+pub(crate) fn json(node: &Node, path: &str) -> Result<Json, PlanError> {
+    let refused = |why| PlanError::of_key(path, format!("cannot be passed on: {why}")).at(&node.origin);
     Ok(match &node.value {
         Value::Null => Json::Null,
         Value::Bool(flag) => Json::Bool(*flag),

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 /// Where a program is: beside this one, or on the path.
-#[must_use]
 pub fn find(program: &str) -> Option<PathBuf> {
     let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join(program)));
     let on_path = std::env::var_os("PATH");

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::error::{ExecuteError, SettingsError, SettingsProblem};
+use crate::error::{ExecuteError, PlanError};
 use crate::execute::named_program;
 use crate::plan::{CommandWord, PlanRoot, RunFolders};
 use crate::settings::ConfigSection;
@@ -43,69 +43,81 @@ pub struct Interpreter {
     pub install: Vec<CommandWord>,
 }
 
-/// What a virtual environment is called where no name is given.
+struct Tool {
+    kind: EnvironmentKind,
+    name: &'static str,
+    lock_file: Option<&'static str>,
+    /// The project must have one of these files.
+    manifests: &'static [&'static str],
+    how_to_install: &'static str,
+}
+
+const TOOLS: &[Tool; 4] = &[
+    Tool {
+        kind: EnvironmentKind::Pixi,
+        name: "pixi",
+        lock_file: Some("pixi.lock"),
+        manifests: &["pixi.toml", "pyproject.toml"],
+        how_to_install: "curl -fsSL https://pixi.sh/install.sh | sh",
+    },
+    Tool {
+        kind: EnvironmentKind::Uv,
+        name: "uv",
+        lock_file: Some("uv.lock"),
+        manifests: &["pyproject.toml"],
+        how_to_install: "pip install uv, or curl -LsSf https://astral.sh/uv/install.sh | sh",
+    },
+    Tool {
+        kind: EnvironmentKind::Conda,
+        name: "conda",
+        lock_file: Some("conda-lock.yml"),
+        manifests: &[],
+        how_to_install: "install Miniforge: https://conda-forge.org/download",
+    },
+    Tool {
+        kind: EnvironmentKind::Venv,
+        name: "venv",
+        lock_file: None,
+        manifests: &[],
+        how_to_install: "python3 -m venv",
+    },
+];
+
 const USUAL_VENV: &str = ".venv";
 
 impl WorkloadEnvironment {
     /// Reads `runtime.environment`; nothing if it is missing or has no kind.
-    pub fn read(keys: Option<ConfigSection<'_>>) -> Result<Option<Self>, SettingsError> {
+    pub fn read(keys: Option<ConfigSection<'_>>) -> Result<Option<Self>, PlanError> {
         let Some(mut keys) = keys else { return Ok(None) };
         let name = keys.optional_text("name")?.filter(|name| !name.trim().is_empty());
-        let kind = match keys.optional_text("kind")? {
-            None => None,
-            Some(_) => Some(keys.choice("kind", &["pixi", "uv", "conda", "venv"])?),
-        };
-        let kind = kind.map(|kind| match kind.as_str() {
-            "pixi" => EnvironmentKind::Pixi,
-            "uv" => EnvironmentKind::Uv,
-            "conda" => EnvironmentKind::Conda,
-            _ => EnvironmentKind::Venv,
-        });
+        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        let word =
+            if keys.optional_text("kind")?.is_some() { Some(keys.choice("kind", &names)?) } else { None };
+        let kind = TOOLS.iter().find(|tool| word.as_deref() == Some(tool.name)).map(|tool| tool.kind);
         if kind.is_none() && name.is_some() {
-            let key = "runtime.environment.kind".to_owned();
-            return Err(SettingsError::new(SettingsProblem::Open { key }));
+            return Err(PlanError::open("runtime.environment.kind"));
         }
         // `conda run` without a name takes whichever environment happens to be active.
         if kind == Some(EnvironmentKind::Conda) && name.is_none() {
-            let key = "runtime.environment.name".to_owned();
-            return Err(SettingsError::new(SettingsProblem::Open { key }));
+            return Err(PlanError::open("runtime.environment.name"));
         }
         keys.finish().map(|()| kind.map(|kind| WorkloadEnvironment { kind, name }))
     }
 
+    fn tool(&self) -> &'static Tool {
+        TOOLS.iter().find(|tool| tool.kind == self.kind).unwrap_or(&TOOLS[0])
+    }
+
     /// The word of the setting.
-    #[must_use]
     pub fn kind_name(&self) -> &'static str {
-        match self.kind {
-            EnvironmentKind::Pixi => "pixi",
-            EnvironmentKind::Uv => "uv",
-            EnvironmentKind::Conda => "conda",
-            EnvironmentKind::Venv => "venv",
-        }
+        self.tool().name
     }
 
     /// The file that pins its packages, from the project's folder.
-    #[must_use]
     pub fn lock_file(&self) -> Option<&'static str> {
-        match self.kind {
-            EnvironmentKind::Pixi => Some("pixi.lock"),
-            EnvironmentKind::Uv => Some("uv.lock"),
-            EnvironmentKind::Conda => Some("conda-lock.yml"),
-            EnvironmentKind::Venv => None,
-        }
+        self.tool().lock_file
     }
 
-    /// The files of which the tool needs one in the project's folder.
-    fn manifests(&self) -> &'static [&'static str] {
-        match self.kind {
-            EnvironmentKind::Pixi => &["pixi.toml", "pyproject.toml"],
-            EnvironmentKind::Uv => &["pyproject.toml"],
-            EnvironmentKind::Conda | EnvironmentKind::Venv => &[],
-        }
-    }
-
-    /// How Python is started in it.
-    #[must_use]
     pub(crate) fn interpreter(&self) -> Interpreter {
         let project = || CommandWord::In(PlanRoot::Project, String::new());
         let plain =
@@ -153,7 +165,6 @@ impl WorkloadEnvironment {
         Interpreter { argv, env, install }
     }
 
-    /// Its folder, where the name tells that.
     fn folder(&self) -> Option<CommandWord> {
         match (self.kind, self.name.as_deref()) {
             (EnvironmentKind::Pixi, name) => {
@@ -184,17 +195,17 @@ impl WorkloadEnvironment {
     }
 
     /// Looks for the tool and the environment before anything is started.
-    ///
-    /// # Errors
-    /// [`ExecuteError::NoEnvironment`], with the command that installs or makes it.
     pub fn check(&self, places: &RunFolders) -> Result<(), ExecuteError> {
         let tool = self.kind_name();
-        let missing = |what: String, hint: String| Err(ExecuteError::NoEnvironment { what, hint });
+        let missing = |what: String, hint: String| Err(ExecuteError::new(what, hint));
         if self.kind != EnvironmentKind::Venv && named_program(Path::new(tool)).is_none() {
-            return missing(format!("there is no program '{tool}'"), self.how_to_install());
+            let how = self.tool().how_to_install;
+            let hint =
+                format!("{how}; or name an interpreter: runtime.environment.kind=null runtime.python=PATH");
+            return missing(format!("there is no program '{tool}'"), hint);
         }
         // Without a manifest, uv would take any Python that it finds.
-        let manifests = self.manifests();
+        let manifests = self.tool().manifests;
         if !manifests.is_empty() && !manifests.iter().any(|name| places.project.join(name).is_file()) {
             return missing(
                 format!(
@@ -211,16 +222,6 @@ impl WorkloadEnvironment {
             return Ok(());
         }
         missing(format!("there is no {tool} environment at {}", folder.display()), self.how_to_make())
-    }
-
-    fn how_to_install(&self) -> String {
-        let how = match self.kind {
-            EnvironmentKind::Pixi => "curl -fsSL https://pixi.sh/install.sh | sh",
-            EnvironmentKind::Uv => "pip install uv, or curl -LsSf https://astral.sh/uv/install.sh | sh",
-            EnvironmentKind::Conda => "install Miniforge: https://conda-forge.org/download",
-            EnvironmentKind::Venv => "python3 -m venv",
-        };
-        format!("{how}; or name an interpreter: runtime.environment.kind=null runtime.python=PATH")
     }
 
     fn how_to_make(&self) -> String {

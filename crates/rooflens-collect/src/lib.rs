@@ -34,7 +34,7 @@ pub mod settings;
 use rooflens_schema::DocumentSchema;
 
 pub use ask::{ask, ask_with};
-pub use error::{ExecuteError, PlanError, SettingsError, SettingsProblem};
+pub use error::{ExecuteError, PlanError};
 pub use plan::{RunPlan, RunStage, plan, planned};
 pub use settings::RunSettings;
 

@@ -14,7 +14,6 @@ pub const MAGIC: &[u8] = b"NVIDIA Tegra Profiler Report ";
 
 /// Reports of gigabytes take minutes.
 const PATIENCE: Duration = Duration::from_secs(2 * 3600);
-/// What nsys says of reports that a later version wrote.
 const NEWER: &str = "update your Nsight Systems";
 
 /// An exported file, which goes away with this.
@@ -70,9 +69,6 @@ pub enum ExportError {
 
 /// Exports a report, by the program that is named or by the `nsys` on the path. Whether it went well is
 /// told by the file alone: the exit code of nsys is 0 for many a failure.
-///
-/// # Errors
-/// Where no file was written, and why.
 pub fn export(nsys: Option<OsString>, report: &Path) -> Result<NsysExport, ExportError> {
     let named = nsys.unwrap_or_else(|| "nsys".into());
     let Some(program) = named_program(Path::new(&named)) else {

@@ -9,7 +9,6 @@ use std::io::BufRead;
 use std::sync::Arc;
 
 use rooflens_compose::clock::LocalTime;
-use rooflens_compose::resolve::Resolvers;
 use rooflens_compose::sources::{ConfigSource, SearchPath};
 use rooflens_compose::value::{Value, python_repr};
 use rooflens_compose::{ComposeError, ComposeRequest, Composer, Host};
@@ -25,14 +24,12 @@ fn main() {
 }
 
 fn resolved(config: String) -> Result<serde_json::Value, ComposeError> {
-    let mut resolvers = Resolvers::default();
     let show =
         |arguments: &[Value]| Ok(Value::Str(arguments.iter().map(python_repr).collect::<Vec<_>>().join("|")));
-    resolvers.register("show", Arc::new(show));
     let source = ConfigSource::memory([("config.yaml", config)]);
     let composer = Composer::new(SearchPath::new(source))
         .with_host(Host::fixed(LocalTime::from_unix(0, 0, 0)))
-        .with_resolvers(resolvers);
+        .with_resolver("show", Arc::new(show));
     let made = composer.compose(&ComposeRequest::new("config", [""; 0]))?;
     let node = made.resolved()?;
     Ok(json!({ "ok": node.get(&["x"]).map(|node| typed::typed(&node.value)) }))

@@ -15,7 +15,6 @@ pub struct LocalTime(DateTime<FixedOffset>);
 impl LocalTime {
     /// The moment so many seconds after 1970-01-01 00:00 UTC, in a place so far ahead of UTC. What has no date is the
     /// first moment.
-    #[must_use]
     pub fn from_unix(unix_seconds: i64, microseconds: u32, offset_seconds: i32) -> Self {
         let moment = DateTime::<Utc>::from_timestamp(unix_seconds, microseconds.saturating_mul(1_000));
         // Year 9999 and back: beyond that Python has no dates either.
@@ -26,7 +25,6 @@ impl LocalTime {
 
     /// The moment in the words of Python's `strftime`: microseconds as six digits, and no zone. A directive that does not
     /// exist is left as it stands.
-    #[must_use]
     pub fn format(self, pattern: &str) -> String {
         let mut known = String::with_capacity(pattern.len());
         let mut chars = pattern.chars();
@@ -73,7 +71,6 @@ pub struct Host {
 impl Host {
     /// The process's own environment and working folder, and the system's clock in UTC: the
     /// standard library does not know time zones, so callers that need local time pass a clock.
-    #[must_use]
     pub fn system() -> Self {
         Self {
             environment: Arc::new(|name| std::env::var(name).ok()),
@@ -88,7 +85,6 @@ impl Host {
     }
 
     /// A machine without environment variables whose clock stands still, for tests.
-    #[must_use]
     pub fn fixed(time: LocalTime) -> Self {
         Self {
             environment: Arc::new(|_| None),

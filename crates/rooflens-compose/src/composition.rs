@@ -6,12 +6,10 @@ use std::path::{Component, Path, PathBuf};
 
 use indexmap::IndexMap;
 
-use crate::compose::{AppliedOverrides, ComposeWarning};
 use crate::defaults::{DefaultEntry, DefaultsTree};
-use crate::error::{ComposeError, Fault};
-use crate::making::set;
-use crate::making::{Parts, hydra_key};
-use crate::multirun::Multirun;
+use crate::error::ComposeError;
+use crate::making::{Parts, hydra_key, set};
+use crate::request::{AppliedOverrides, ComposeWarning};
 use crate::resolve::{EvaluationSettings, Evaluator, Found, ResolveError};
 use crate::sources::{SearchPath, Texts};
 use crate::value::{Key, Map, Node, Value, python_str};
@@ -38,7 +36,6 @@ pub struct Composition {
     pub hydra: Node,
     /// The configs it was made of, in the order of merging, Hydra's own first.
     pub defaults: Vec<DefaultEntry>,
-    /// How the defaults lists named them.
     pub(crate) tree: DefaultsTree,
     /// What was chosen for each group, by the key that overrides it. Null is none.
     pub choices: IndexMap<String, Option<String>>,
@@ -46,7 +43,6 @@ pub struct Composition {
     pub overrides: AppliedOverrides,
     /// What was odd.
     pub warnings: Vec<ComposeWarning>,
-    /// Where configs were looked for.
     pub(crate) search_path: SearchPath,
     pub(crate) settings: EvaluationSettings,
     texts: Texts,
@@ -76,13 +72,11 @@ impl Composition {
     }
 
     /// The config of the job as YAML, as `--cfg job` prints it and `.hydra/config.yaml` holds it.
-    #[must_use]
     pub fn job_yaml(&self) -> String {
         yaml::dump(&self.config)
     }
 
     /// A part of the composition as one config.
-    #[must_use]
     pub fn view(&self, view: CompositionView) -> Node {
         let mut map = Map::new();
         if view != CompositionView::Job {
@@ -103,7 +97,6 @@ impl Composition {
         Node::new(Value::Map(map))
     }
 
-    /// The `hydra` node as a config of its own, help texts and all.
     pub(crate) fn hydra_node(&self) -> Node {
         let mut map = Map::new();
         map.insert(hydra_key(), self.hydra.clone());
@@ -111,17 +104,11 @@ impl Composition {
     }
 
     /// The config of the job with every interpolation resolved, as `--cfg job --resolve` has it.
-    ///
-    /// # Errors
-    /// Where an interpolation has no answer.
     pub fn resolved(&self) -> Result<Node, ComposeError> {
         self.resolved_view(CompositionView::Job)
     }
 
     /// A part of the composition with every interpolation resolved.
-    ///
-    /// # Errors
-    /// Where an interpolation has no answer.
     pub fn resolved_view(&self, view: CompositionView) -> Result<Node, ComposeError> {
         let (asked, whole) = (self.view(view), self.view(CompositionView::All));
         let resolved = Evaluator::new(&asked, Some(&whole), &self.settings).resolve_all();
@@ -130,30 +117,13 @@ impl Composition {
 
     /// The value at a path of the whole config, resolved, for whoever needs one value:
     /// `hydra.run.dir`. Nothing if it is missing or left open.
-    ///
-    /// # Errors
-    /// Where an interpolation has no answer.
     pub fn value_at(&self, path: &str) -> Result<Option<Node>, ComposeError> {
         let whole = self.view(CompositionView::All);
         let found = Evaluator::new(&whole, Some(&whole), &self.settings).resolve_at(path);
         found.map_err(|error| self.located(error, &whole))
     }
 
-    /// What `oc.deprecated` warns of while the job's config is resolved.
-    ///
-    /// # Errors
-    /// Where an interpolation has no answer.
-    pub fn deprecations(&self) -> Result<Vec<ComposeWarning>, ComposeError> {
-        let whole = self.view(CompositionView::All);
-        let evaluator = Evaluator::new(&self.config, Some(&whole), &self.settings);
-        evaluator.resolve_all()?;
-        Ok(evaluator.into_warnings())
-    }
-
     /// The text `--cfg` prints: YAML, or the bare value where a package is one.
-    ///
-    /// # Errors
-    /// Where the package is not there, or an interpolation has no answer.
     pub fn show(
         &self,
         view: CompositionView,
@@ -172,7 +142,7 @@ impl Composition {
         let found = evaluator.look_up(package)?;
         let found = found.filter(|found| evaluator.value_of(found) != Value::Null);
         let Some(found) = found else {
-            return Err(Fault::NoPackage { package: package.to_owned() }.into());
+            return Err(ComposeError::new(format!("there is no package '{package}' in the config")));
         };
         match evaluator.node_of(&found).filter(|_| matches!(found, Found::At(_))) {
             Some(node) if node.is_container() => {
@@ -183,20 +153,16 @@ impl Composition {
         }
     }
 
-    /// The error of an interpolation, with the place it is written in.
     fn located(&self, error: ResolveError, asked: &Node) -> ComposeError {
         let keys: Vec<&str> = error.key.split('.').collect();
         let origin = asked.get(&keys).map(|node| node.origin.clone());
         match origin {
             None => error.into(),
-            Some(origin) => self.texts.show_place(ComposeError::at(error.into(), &origin)),
+            Some(origin) => self.texts.show_place(ComposeError::from(error).placed(&origin)),
         }
     }
-}
 
-impl Composition {
     /// The text of `--info defaults-tree`.
-    #[must_use]
     pub fn defaults_tree_text(&self) -> String {
         let mut out = title("Defaults Tree");
         write_tree(&self.tree, 0, &mut out);
@@ -204,7 +170,6 @@ impl Composition {
     }
 
     /// The text of `--info defaults`.
-    #[must_use]
     pub fn defaults_text(&self) -> String {
         let rows = self.defaults.iter().map(|entry| {
             let is_self = if entry.is_self { "True" } else { "False" };
@@ -216,7 +181,6 @@ impl Composition {
     }
 
     /// The text of `--info searchpath`.
-    #[must_use]
     pub fn search_path_text(&self) -> String {
         let entries = self.search_path.entries();
         let paths: Vec<String> = entries.iter().map(|entry| entry.source.to_string()).collect();
@@ -269,9 +233,6 @@ pub struct JobFile {
 impl Composition {
     /// Gives a job its folder: `hydra.run.dir`, or within a sweep `hydra.sweep.dir` and
     /// `hydra.sweep.subdir`. Sets `hydra.runtime.output_dir` to it.
-    ///
-    /// # Errors
-    /// Where the config names no folder.
     pub fn begin(&mut self, in_sweep: bool) -> Result<PathBuf, ComposeError> {
         let folder = if in_sweep {
             self.folder_at("hydra.sweep.dir")?.join(self.folder_at("hydra.sweep.subdir")?)
@@ -286,9 +247,6 @@ impl Composition {
 
     /// The files that Hydra leaves in a job's folder: `config.yaml`, `hydra.yaml` and
     /// `overrides.yaml` in `hydra.output_subdir`; none where that is null.
-    ///
-    /// # Errors
-    /// Where an interpolation in `hydra.output_subdir` has no answer.
     pub fn hydra_files(&self) -> Result<Vec<JobFile>, ComposeError> {
         let subfolder = match self.value_at("hydra.output_subdir")? {
             None | Some(Node { value: Value::Null, .. }) => return Ok(Vec::new()),
@@ -304,40 +262,19 @@ impl Composition {
         ])
     }
 
-    fn folder_at(&self, key: &str) -> Result<PathBuf, ComposeError> {
+    pub(crate) fn folder_at(&self, key: &str) -> Result<PathBuf, ComposeError> {
         match self.value_at(key)? {
             // Python would take the word None for a folder.
             None | Some(Node { value: Value::Null, .. }) => {
-                let (key, found) = (key.to_owned(), "nothing".to_owned());
-                Err(Fault::FieldKind { key, expected: "a folder", found }.into())
+                Err(ComposeError::of_key(key, "a folder", "nothing"))
             }
             Some(node) => Ok(PathBuf::from(python_str(&node.value))),
         }
     }
 }
 
-impl Multirun {
-    /// The folder of the sweep: `hydra.sweep.dir`.
-    ///
-    /// # Errors
-    /// Where the config names no folder.
-    pub fn folder(&self) -> Result<PathBuf, ComposeError> {
-        let folder = self.master.folder_at("hydra.sweep.dir")?;
-        Ok(absolute(&self.master.settings.host.working_folder, &folder))
-    }
-
-    /// The file that Hydra leaves in the folder of a sweep.
-    #[must_use]
-    pub fn hydra_file(&self) -> JobFile {
-        JobFile {
-            path: PathBuf::from("multirun.yaml"),
-            text: yaml::dump(&self.master.view(CompositionView::All)),
-        }
-    }
-}
-
 /// A path from the root, without `.` and `..`, as `os.path.abspath` writes it.
-fn absolute(working_folder: &Path, path: &Path) -> PathBuf {
+pub(crate) fn absolute(working_folder: &Path, path: &Path) -> PathBuf {
     let mut whole = PathBuf::new();
     for component in working_folder.join(path).components() {
         match component {

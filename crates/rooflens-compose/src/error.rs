@@ -1,12 +1,11 @@
 //! What can be wrong with a composition: the fact, the place, and what to do about it.
 
 use std::fmt;
-use std::sync::Arc;
 
-use crate::grammar::GrammarError;
-use crate::overrides::{OverrideError, SweepError};
+use crate::interpolation::parse;
+use crate::overrides::OverrideError;
 use crate::resolve::ResolveError;
-use crate::value::{Origin, ValueSource};
+use crate::value::{Node, Origin, Value, ValueSource, is_interpolation};
 use crate::yaml::YamlError;
 
 /// Where a problem stands.
@@ -19,19 +18,12 @@ pub struct ProblemPlace {
 }
 
 impl ProblemPlace {
-    /// The place of a value.
     pub(crate) fn of(origin: &Origin) -> Box<Self> {
         let excerpt = match &origin.source {
             ValueSource::CommandLine(argument) => argument.to_string(),
             ValueSource::BuiltIn | ValueSource::File(_) => String::new(),
         };
         Box::new(Self { origin: origin.clone(), excerpt })
-    }
-
-    fn in_yaml(error: &YamlError) -> Self {
-        let source = ValueSource::File(Arc::clone(&error.file));
-        let origin = Origin { source, line: error.line, column: error.column };
-        Self { origin, excerpt: error.excerpt.clone() }
     }
 }
 
@@ -48,144 +40,88 @@ impl fmt::Display for ProblemPlace {
 
 /// A composition that cannot be had.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{fault}")]
+#[error("{message}")]
 pub struct ComposeError {
-    /// What is wrong.
-    pub fault: Box<Fault>,
-    /// Where.
+    message: String,
+    hint: Option<String>,
+    /// Where it is written.
     pub place: Option<Box<ProblemPlace>>,
-    /// The nearest valid choice to a name that is not one.
-    pub(crate) suggestion: Option<String>,
-}
-
-/// What is wrong with a composition.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-#[rustfmt::skip] // One fault, two lines.
-#[allow(missing_docs, reason = "the messages say what each is")]
-pub enum Fault {
-    #[error("{0}")]
-    Other(String),
-    #[error(transparent)]
-    Yaml(#[from] YamlError),
-    #[error("{error}")]
-    Interpolation { error: GrammarError },
-    #[error("there is no primary config '{name}'\nsearched:{}", listed(searched))]
-    NoPrimary { name: String, searched: Vec<String> },
-    #[error("in '{parent}': there is no config '{config}'{}\nsearched:{}", options_of(group.as_deref(), options), listed(searched))]
-    NoConfig { config: String, parent: String, group: Option<String>, options: Vec<String>, searched: Vec<String> },
-    #[error("the option '{text}' cannot be resolved: {cause}\nit may refer to:{}", listed(keys))]
-    OptionInterpolation { text: String, keys: Vec<String>, cause: String },
-    #[error("'{key}' must be chosen{}", options_of(Some(key), options))]
-    MustChoose { key: String, options: Vec<String> },
-    #[error("'{key}' is chosen twice: '{first}' and '{second}'")]
-    TwoChoices { key: String, first: String, second: String },
-    #[error("{}there is no '{key}' in the defaults list to override{}", within(config.as_deref()), one_of(alternatives))]
-    UnusedOverride { key: String, value: String, config: Option<String>, alternatives: Vec<String> },
-    #[error(transparent)]
-    Override(#[from] OverrideError),
-    #[error("{}'{key}' is {existing} and cannot be merged with {incoming}", within(config.as_deref()))]
-    MergeKinds { config: Option<String>, key: String, existing: &'static str, incoming: &'static str },
-    #[error("'{key}' must be {expected}, but is {found}")]
-    FieldKind { key: String, expected: &'static str, found: String },
-    #[error("there is no key '{key}' to change")]
-    NoKey { key: String, input: String },
-    #[error("'{key}' already exists and cannot be added")]
-    KeyExists { key: String, input: String },
-    #[error(transparent)]
-    Resolve(#[from] ResolveError),
-    #[error("'{input}' has several values")]
-    SweepInRun { input: String, simple: bool },
-    #[error("'{input}': {error}")]
-    Sweep { input: String, error: SweepError },
-    #[error("the sweep has more than {limit} jobs")]
-    TooManyJobs { limit: usize },
-    #[error("there is no package '{package}' in the config")]
-    NoPackage { package: String },
 }
 
 impl ComposeError {
-    /// An error without a place, but for one that brings its own.
-    pub(crate) fn new(fault: Fault) -> Self {
-        let place = match &fault {
-            Fault::Yaml(error) => Some(Box::new(ProblemPlace::in_yaml(error))),
-            _ => None,
-        };
-        Self { fault: Box::new(fault), place, suggestion: None }
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None, place: None }
     }
 
-    /// An error at the place of a value.
-    pub(crate) fn at(fault: Fault, origin: &Origin) -> Self {
-        Self { place: Some(ProblemPlace::of(origin)), ..Self::new(fault) }
+    pub(crate) fn at(message: impl Into<String>, origin: &Origin) -> Self {
+        Self::new(message).placed(origin)
     }
 
-    /// With the nearest of some names to one that is none of them.
-    pub(crate) fn suggest<'a>(mut self, wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Self {
-        self.suggestion = crate::suggest::nearest(wanted, candidates).map(str::to_owned);
+    pub(crate) fn placed(mut self, origin: &Origin) -> Self {
+        self.place.get_or_insert_with(|| ProblemPlace::of(origin));
         self
     }
 
-    /// With a name that was not found by its letters, where none was.
-    pub(crate) fn or_suggest(mut self, name: Option<String>) -> Self {
-        self.suggestion = self.suggestion.or(name);
+    pub(crate) fn of_key(key: &str, expected: &str, found: &str) -> Self {
+        Self::new(format!("'{key}' must be {expected}, but is {found}"))
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
         self
     }
 
-    /// What to do about it, where that is known.
-    #[must_use]
+    pub(crate) fn suggest<'a>(self, wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Self {
+        match crate::suggest::nearest(wanted, candidates) {
+            Some(name) => self.with_hint(format!("did you mean '{name}'?")),
+            None => self,
+        }
+    }
+
+    /// What to do about it, if that is known.
     pub fn hint(&self) -> Option<String> {
-        if let Some(suggestion) = &self.suggestion {
-            return Some(format!("did you mean '{suggestion}'?"));
-        }
-        match &*self.fault {
-            Fault::TwoChoices { key, second, .. } => {
-                Some(format!("to change an earlier choice write 'override {key}: {second}'"))
-            }
-            Fault::MustChoose { key, .. } => Some(format!("choose with {key}=OPTION")),
-            Fault::UnusedOverride { key, value, config: None, .. } => {
-                Some(format!("to add it to the defaults list use +{key}={value}"))
-            }
-            Fault::NoKey { input, .. } => Some(format!("to add it use +{input}")),
-            Fault::KeyExists { input, .. } => Some(format!(
-                "to change it use {}; to add or change it use +{input}",
-                input.strip_prefix('+').unwrap_or(input)
-            )),
-            Fault::SweepInRun { simple: true, .. } => Some(
-                "for a list write key=[a,b]; for a string quote it: key='a,b'; to run all of them add \
-                 --multirun"
-                    .to_owned(),
-            ),
-            Fault::SweepInRun { .. } => Some("to run all of them add --multirun".to_owned()),
-            Fault::Yaml(error) => error.hint.map(str::to_owned),
-            _ => None,
-        }
+        self.hint.clone()
     }
 }
 
-impl<T: Into<Fault>> From<T> for ComposeError {
-    fn from(fault: T) -> Self {
-        Self::new(fault.into())
+impl From<YamlError> for ComposeError {
+    fn from(error: YamlError) -> Self {
+        let source = ValueSource::File(error.file);
+        let origin = Origin { source, line: error.line, column: error.column };
+        let place = Some(Box::new(ProblemPlace { origin, excerpt: error.excerpt }));
+        Self { message: error.problem, hint: error.hint.map(str::to_owned), place }
     }
 }
 
-fn listed(items: &[String]) -> String {
+impl From<OverrideError> for ComposeError {
+    fn from(error: OverrideError) -> Self {
+        Self::new(error.to_string()).with_hint("in a shell, quote what has brackets or spaces: 'key=[a, b]'")
+    }
+}
+
+impl From<ResolveError> for ComposeError {
+    fn from(error: ResolveError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+/// An interpolation that is not one is an error when it is read, wanted or not.
+pub(crate) fn check_interpolations(node: &Node) -> Result<(), ComposeError> {
+    match &node.value {
+        Value::Str(text) if is_interpolation(text) => match parse(text) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(ComposeError::at(error.to_string(), &node.origin)),
+        },
+        Value::List(items) => items.iter().try_for_each(check_interpolations),
+        Value::Map(map) => map.values().try_for_each(check_interpolations),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn listed(items: &[String]) -> String {
     items.iter().map(|item| format!("\n  {item}")).collect()
 }
 
-fn within(config: Option<&str>) -> String {
-    config.map(|config| format!("in '{config}': ")).unwrap_or_default()
-}
-
-fn one_of(alternatives: &[String]) -> String {
-    match alternatives {
-        [] => String::new(),
-        known => format!("; it has {}", known.join(", ")),
-    }
-}
-
-fn options_of(group: Option<&str>, options: &[String]) -> String {
-    match (group, options) {
-        (Some(group), [_, ..]) => format!("\noptions of '{group}':{}", listed(options)),
-        _ => String::new(),
-    }
+pub(crate) fn options_of(group: &str, options: &[String]) -> String {
+    if options.is_empty() { String::new() } else { format!("\noptions of '{group}':{}", listed(options)) }
 }

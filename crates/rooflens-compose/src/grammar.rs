@@ -3,7 +3,6 @@
 
 use crate::value::Int;
 
-/// A stretch of a text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: usize,
@@ -36,9 +35,7 @@ const DEPTH_LIMIT: usize = 200;
 pub struct GrammarError {
     /// The column it stands in, in characters from 1.
     pub(crate) column: usize,
-    /// What is wrong.
     pub(crate) message: String,
-    /// Two lines: the text around the place, and carets under it.
     pub(crate) excerpt: String,
 }
 
@@ -47,7 +44,6 @@ impl GrammarError {
         Self { column: span.column(text), message: message.into(), excerpt: pointer(text, span) }
     }
 
-    /// Something else stands here than should.
     pub(crate) fn unexpected(text: &str, span: Span, expected: &str) -> Self {
         let message = match span.of(text) {
             "" => format!("unexpected end of text: expected {expected}"),
@@ -59,7 +55,6 @@ impl GrammarError {
         Self::new(text, span, message)
     }
 
-    /// A character that has no meaning at this byte.
     pub(crate) fn character(text: &str, at: usize, hint: &str) -> Self {
         let character = text[at..].chars().next().unwrap_or_default();
         let span = Span::new(at, at + character.len_utf8());
@@ -73,7 +68,6 @@ pub(crate) struct Token<K> {
     pub(crate) span: Span,
 }
 
-/// The tokens of a text, read one after the other. The last is the end, and stays.
 pub(crate) struct Tokens<'a, K> {
     pub(crate) text: &'a str,
     pub(crate) tokens: Vec<Token<K>>,
@@ -120,7 +114,6 @@ impl<'a, K: Copy + PartialEq> Tokens<'a, K> {
     }
 }
 
-/// Two lines that show a place: the text around it, and a line of carets under it.
 fn pointer(text: &str, span: Span) -> String {
     let before = text.get(..span.start).unwrap_or(text);
     let after = text.get(span.start..).unwrap_or("");
@@ -140,7 +133,6 @@ fn pointer(text: &str, span: Span) -> String {
     )
 }
 
-/// The first characters of a text, for a message.
 pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(CONTEXT) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -148,7 +140,6 @@ pub(crate) fn shortened(text: &str) -> String {
     }
 }
 
-/// A word of an unquoted value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lexeme {
     /// `1.5`, `1e3`, `.5`, `-inf`, `nan`.
@@ -165,11 +156,9 @@ pub(crate) enum Lexeme {
     Char,
     /// Backslash pairs: `\\`, `\,`, `\(` and so on.
     Escapes,
-    /// Spaces and tabs.
     Space,
 }
 
-/// The longest word at `at`, with the byte after its last.
 pub(crate) fn lexeme(text: &[u8], at: usize) -> Option<(Lexeme, usize)> {
     let first = *text.get(at)?;
     match first {
@@ -193,7 +182,6 @@ pub(crate) fn space_end(text: &[u8], at: usize) -> usize {
     at + text[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// The end of the name at `at`, whose first character is known to begin one.
 pub(crate) fn id_end(text: &[u8], at: usize) -> usize {
     let continues = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     at + text[at..].iter().take_while(continues).count()
@@ -212,12 +200,10 @@ pub(crate) fn int_value(text: &str) -> Int {
     Int::parse(&text.replace('_', "")).unwrap_or(Int::Small(0))
 }
 
-/// The value of a floating-point number's text.
 pub(crate) fn float_value(text: &str) -> Option<f64> {
     text.replace('_', "").parse().ok()
 }
 
-/// A text with each backslash pair reduced to its second character.
 pub(crate) fn unescaped(pairs: &str) -> String {
     pairs.chars().skip(1).step_by(2).collect()
 }
@@ -259,7 +245,6 @@ fn exponent_end(text: &[u8], at: usize) -> Option<usize> {
     digits_end(text, at + 1 + usize::from(signed))
 }
 
-/// The end of digits with single underscores between them.
 fn digits_end(text: &[u8], at: usize) -> Option<usize> {
     let digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
     if !digit(at) {

@@ -3,39 +3,15 @@
 //! Names and values are those of hydra-core 1.3.8, so that a config written for Hydra finds what it
 //! expects. The help texts are ours.
 
-/// The version whose behaviour this crate has: `hydra.runtime.version`.
 pub(crate) const VERSION: &str = "1.3.8";
 /// The compatibility level: `hydra.runtime.version_base`.
 pub(crate) const VERSION_BASE: &str = "1.3";
 
-/// The config that every composition begins with.
 pub(crate) const ROOT_CONFIG: &str = "hydra/config";
-/// The primary config of a composition that names none.
 pub(crate) const EMPTY_CONFIG: &str = "_dummy_empty_config_";
 
-/// Configs that Hydra brings: texts by path.
-#[derive(Debug)]
-pub struct Shipped {
-    pub(crate) scheme: &'static str,
-    pub(crate) path: &'static str,
-    files: &'static [(&'static str, &'static str)],
-}
-
-impl Shipped {
-    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.files.iter().map(|(path, _)| *path)
-    }
-
-    pub fn find(&self, file: &str) -> Option<&'static str> {
-        self.files.iter().find(|(path, _)| *path == file).map(|(_, text)| *text)
-    }
-}
-
-pub(crate) static FILES: Shipped = Shipped { scheme: "pkg", path: "hydra.conf", files: FILE_TEXTS };
-/// The configs Hydra makes from classes.
-pub(crate) static CLASSES: Shipped = Shipped { scheme: "structured", path: "", files: CLASS_TEXTS };
-
-const FILE_TEXTS: &[(&str, &str)] = &[
+/// The configs that Hydra brings as files.
+pub(crate) const FILES: &[(&str, &str)] = &[
     ("hydra/env/default.yaml", ""),
     ("hydra/help/default.yaml", HELP),
     ("hydra/hydra_help/default.yaml", HYDRA_HELP),
@@ -50,7 +26,8 @@ const FILE_TEXTS: &[(&str, &str)] = &[
     ("hydra/output/default.yaml", OUTPUT),
 ];
 
-const CLASS_TEXTS: &[(&str, &str)] = &[
+/// The configs that Hydra makes from classes.
+pub(crate) const CLASSES: &[(&str, &str)] = &[
     ("_dummy_empty_config_.yaml", "{}"),
     ("hydra/config.yaml", CONFIG),
     ("hydra/launcher/basic.yaml", LAUNCHER),
@@ -210,24 +187,23 @@ runtime:
 verbose: false
 ";
 
-/// What a field of the `hydra` node may hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
-    /// Anything.
     Any,
-    /// Text; numbers and truth values become text.
-    Text { optional: bool },
+    Text {
+        optional: bool,
+    },
     /// A truth value or null.
     OptionalFlag,
-    /// A whole number.
-    Count { optional: bool },
+    Count {
+        optional: bool,
+    },
     /// `RUN`, `MULTIRUN` or null.
     OptionalMode,
-    /// A list of texts.
     TextList,
-    /// A mapping to texts.
-    TextMap { optional: bool },
-    /// A mapping to anything.
+    TextMap {
+        optional: bool,
+    },
     AnyMap,
     /// A mapping with these keys only.
     Record(&'static [(&'static str, Kind)]),
@@ -235,10 +211,8 @@ pub(crate) enum Kind {
 
 const TEXT: Kind = Kind::Text { optional: false };
 
-/// The fields of `hydra.launcher` while `hydra/launcher=basic`.
 pub(crate) const LAUNCHER_KIND: Kind = Kind::Record(&[("_target_", TEXT)]);
 
-/// The fields of `hydra.sweeper` while `hydra/sweeper=basic`.
 pub(crate) const SWEEPER_KIND: Kind = Kind::Record(&[
     ("_target_", TEXT),
     ("max_batch_size", Kind::Count { optional: true }),

@@ -1,16 +1,15 @@
 //! A composition in the making, and what its `hydra` node says about it.
 
-use crate::compose::ComposeWarning;
-use crate::compose::{AppliedOverrides, ComposeRequest, Mode};
+use crate::request::{AppliedOverrides, ComposeRequest, ComposeWarning, Mode};
 use indexmap::IndexMap;
 
 use crate::defaults::{self, Defaults};
-use crate::error::{ComposeError, Fault};
+use crate::error::{ComposeError, check_interpolations};
 use crate::hydra_tree::{ROOT_CONFIG, VERSION, VERSION_BASE};
 use crate::merge::{Merger, Sharing, apply_overrides, mounted};
 use crate::overrides::{Override, OverrideValue, Sweep};
 use crate::resolve::{EvaluationSettings, Evaluator};
-use crate::sources::{ConfigSource, Repository, SearchPath, check_interpolations};
+use crate::sources::{ConfigSource, Repository, SearchPath};
 use crate::value::{Key, Map, Node, Value, python_repr, python_str};
 
 pub(crate) struct Making<'a> {
@@ -36,7 +35,6 @@ impl<'a> Making<'a> {
         Self { settings, repository, request, warnings: Vec::new() }
     }
 
-    /// Goes the whole way: search path, defaults list, merging, command line.
     pub(crate) fn compose(mut self) -> Result<Parts, ComposeError> {
         self.check_main_folder()?;
         let parsed: Vec<Override> =
@@ -58,15 +56,7 @@ impl<'a> Making<'a> {
         let groups: Vec<String> = defaults.choices.keys().cloned().collect();
         apply_overrides(&mut merger, &mut root, &defaults.config_overrides, &groups)?;
         let applied = AppliedOverrides::of(&parsed);
-        let facts = Facts {
-            settings: self.settings,
-            config_name: name,
-            overrides: &parsed,
-            applied: &applied,
-            choices: &defaults.choices,
-            search_path: &self.repository.search_path(),
-        };
-        fill_in(&mut root, &facts)?;
+        self.fill_in(&mut root, &parsed, &applied, &defaults.choices)?;
         let Value::Map(root) = root.value else { return Err(no_hydra()) };
         self.warnings.extend(defaults.warnings.iter().cloned());
         Ok(Parts { root, defaults, overrides: applied, warnings: self.warnings })
@@ -75,11 +65,12 @@ impl<'a> Making<'a> {
     fn check_main_folder(&self) -> Result<(), ComposeError> {
         let path = self.repository.search_path();
         match path.entries().iter().find(|entry| entry.provider == "main") {
-            Some(entry) if !entry.source.is_available() => Err(Fault::Other(format!(
-                "the config folder '{}' does not exist or cannot be read",
-                entry.source.path()
-            ))
-            .into()),
+            Some(entry) if !entry.source.is_available() => {
+                let folder = entry.source.path();
+                Err(ComposeError::new(format!(
+                    "the config folder '{folder}' does not exist or cannot be read"
+                )))
+            }
             _ => Ok(()),
         }
     }
@@ -100,7 +91,7 @@ impl<'a> Making<'a> {
         let wrong = || {
             let found = python_str(&wanted.value);
             ComposeError::at(
-                Fault::Other(format!("hydra.searchpath must be a list of strings, but is {found}")),
+                format!("hydra.searchpath must be a list of strings, but is {found}"),
                 &wanted.origin,
             )
         };
@@ -110,8 +101,7 @@ impl<'a> Making<'a> {
             let text = item.as_str().ok_or_else(wrong)?;
             let source = ConfigSource::parse(text, &self.settings.host.working_folder).map_err(|scheme| {
                 let message = format!("'{text}': only folders can be searched, '{scheme}://' cannot");
-                let fault = Fault::Other(message);
-                ComposeError::at(fault, &item.origin)
+                ComposeError::at(message, &item.origin)
             })?;
             path = path.with(provider, source);
         }
@@ -129,7 +119,7 @@ impl<'a> Making<'a> {
         let Some(name) = self.request.config_name.as_deref() else { return Ok(None) };
         let Some(primary) = self.repository.load(name)? else { return Ok(None) };
         if primary.config.as_map().is_none() {
-            let fault = Fault::Other(format!("the primary config '{name}' must be a mapping, but is a list"));
+            let fault = format!("the primary config '{name}' must be a mapping, but is a list");
             return Err(ComposeError::at(fault, &primary.config.origin));
         }
         let evaluator = Evaluator::new(&primary.config, None, self.settings);
@@ -139,17 +129,25 @@ impl<'a> Making<'a> {
 
     fn check_sweeps(&self, parsed: &[Override]) -> Result<(), ComposeError> {
         for sweep in parsed.iter().filter(|it| it.is_sweep()) {
-            let input = sweep.text.clone();
-            let simple =
-                matches!(sweep.value, Some(OverrideValue::Sweep(Sweep::Choice { simple: true, .. })));
-            let fault = match self.request.mode {
-                Mode::Run => Fault::SweepInRun { input, simple },
+            let input = &sweep.text;
+            let error = match self.request.mode {
+                Mode::Run => {
+                    let is_simple =
+                        matches!(sweep.value, Some(OverrideValue::Sweep(Sweep::Choice { simple: true, .. })));
+                    ComposeError::new(format!("'{input}' has several values")).with_hint(match is_simple {
+                        true => {
+                            "for a list write key=[a,b]; for a string quote it: key='a,b'; to run all of them add \
+                             --multirun"
+                        }
+                        false => "to run all of them add --multirun",
+                    })
+                }
                 Mode::Multirun if sweep.is_hydra() => {
-                    Fault::Other(format!("'{input}': the hydra node cannot be swept over"))
+                    ComposeError::new(format!("'{input}': the hydra node cannot be swept over"))
                 }
                 Mode::Multirun => continue,
             };
-            return Err(ComposeError::at(fault, &sweep.origin()));
+            return Err(error.placed(&sweep.origin()));
         }
         Ok(())
     }
@@ -165,14 +163,13 @@ impl<'a> Making<'a> {
         let became = merger.sharing.as_it_became(path, &loaded.config, root);
         let config = mounted(became.as_ref().unwrap_or(&loaded.config), &entry.package)?;
         if path == ROOT_CONFIG && !loaded.from_classes {
-            return Err(Fault::Other("Hydra's own root config cannot be replaced".to_owned()).into());
+            return Err(ComposeError::new("Hydra's own root config cannot be replaced"));
         }
         if !entry.primary && path != ROOT_CONFIG && config.as_map().is_some() {
             let evaluator = Evaluator::new(&config, None, self.settings);
             if config.get(&["hydra"]).is_some() && evaluator.value_at("hydra.searchpath")?.is_some() {
                 let message = format!("in '{path}': only the primary config may set hydra.searchpath");
-                let fault = Fault::Other(message);
-                return Err(ComposeError::at(fault, &loaded.config.origin));
+                return Err(ComposeError::at(message, &loaded.config.origin));
             }
         }
         let merged = merger.merge_config(root, &config, (path, &entry.package));
@@ -182,69 +179,58 @@ impl<'a> Making<'a> {
         if loaded.from_classes && entry.package == "hydra.sweeper" {
             merger.schema.has_sweeper = true;
         }
-        merged.map_err(|mut error| {
-            if let Fault::MergeKinds { config, .. } = &mut *error.fault {
-                *config = Some(path.to_owned());
-            }
-            error
-        })
+        merged
     }
 }
 
 fn no_hydra() -> ComposeError {
-    let (key, found) = ("hydra".to_owned(), "something else".to_owned());
-    Fault::FieldKind { key, expected: "a mapping", found }.into()
+    ComposeError::of_key("hydra", "a mapping", "something else")
 }
 
 pub(crate) fn hydra_key() -> Key {
     Key::from("hydra")
 }
 
-struct Facts<'a> {
-    settings: &'a EvaluationSettings,
-    config_name: Option<&'a str>,
-    overrides: &'a [Override],
-    applied: &'a AppliedOverrides,
-    choices: &'a IndexMap<String, Option<String>>,
-    search_path: &'a SearchPath,
-}
-
-/// Fills in the parts of the `hydra` node that only a composition knows.
-fn fill_in(root: &mut Node, facts: &Facts<'_>) -> Result<(), ComposeError> {
-    append(root, &["hydra", "overrides", "hydra"], &facts.applied.hydra)?;
-    append(root, &["hydra", "overrides", "task"], &facts.applied.task)?;
-    if let Some(Value::Map(choices)) =
-        root.get_mut(&["hydra", "runtime", "choices"]).map(|node| &mut node.value)
-    {
-        for (key, choice) in facts.choices {
-            let value = choice.as_ref().map_or(Value::Null, |name| Value::Str(name.clone()));
-            choices.insert(Key::Str(key.clone()), Node::new(value));
+impl Making<'_> {
+    fn fill_in(
+        &self,
+        root: &mut Node,
+        parsed: &[Override],
+        applied: &AppliedOverrides,
+        choices: &IndexMap<String, Option<String>>,
+    ) -> Result<(), ComposeError> {
+        append(root, &["hydra", "overrides", "hydra"], &applied.hydra)?;
+        append(root, &["hydra", "overrides", "task"], &applied.task)?;
+        let text_or_null = |text: Option<&str>| text.map_or(Value::Null, |text| Value::Str(text.to_owned()));
+        if let Some(map) = root.get_mut(&["hydra", "runtime", "choices"]).and_then(Node::as_map_mut) {
+            let chosen = choices.iter();
+            map.extend(
+                chosen.map(|(key, name)| (Key::Str(key.clone()), Node::new(text_or_null(name.as_deref())))),
+            );
         }
+        copy_environment(root, self.settings)?;
+        set_text(root, &["hydra", "runtime", "version"], VERSION);
+        set_text(root, &["hydra", "runtime", "version_base"], VERSION_BASE);
+        let folder = self.settings.host.working_folder.to_string_lossy();
+        set_text(root, &["hydra", "runtime", "cwd"], &folder);
+        set(root, &["hydra", "runtime", "config_sources"], sources(&self.repository.search_path()));
+        if root.get(&["hydra", "job", "name"]).is_none_or(Node::is_missing) {
+            set_text(root, &["hydra", "job", "name"], &self.settings.host.job_name);
+        }
+        let directory = override_directory(root, parsed, self.settings)?;
+        set(root, &["hydra", "job", "override_dirname"], Value::Str(directory));
+        if let Some(node) = root.get(&["hydra", "job", "override_dirname"]) {
+            check_interpolations(node)?;
+        }
+        let name = text_or_null(self.request.config_name.as_deref());
+        set(root, &["hydra", "job", "config_name"], name);
+        Ok(())
     }
-    copy_environment(root, facts.settings)?;
-    set_text(root, &["hydra", "runtime", "version"], VERSION);
-    set_text(root, &["hydra", "runtime", "version_base"], VERSION_BASE);
-    let folder = facts.settings.host.working_folder.to_string_lossy();
-    set_text(root, &["hydra", "runtime", "cwd"], &folder);
-    set(root, &["hydra", "runtime", "config_sources"], sources(facts.search_path));
-    if root.get(&["hydra", "job", "name"]).is_none_or(Node::is_missing) {
-        set_text(root, &["hydra", "job", "name"], &facts.settings.host.job_name);
-    }
-    let directory = override_directory(root, facts)?;
-    set(root, &["hydra", "job", "override_dirname"], Value::Str(directory));
-    if let Some(node) = root.get(&["hydra", "job", "override_dirname"]) {
-        check_interpolations(node)?;
-    }
-    let name = facts.config_name.map_or(Value::Null, |name| Value::Str(name.to_owned()));
-    set(root, &["hydra", "job", "config_name"], name);
-    Ok(())
 }
 
 fn append(root: &mut Node, path: &[&str], lines: &[String]) -> Result<(), ComposeError> {
     let Some(Value::List(items)) = root.get_mut(path).map(|node| &mut node.value) else {
-        let key = path.join(".");
-        let found = "something else".to_owned();
-        return Err(Fault::FieldKind { key, expected: "a list of strings", found }.into());
+        return Err(ComposeError::of_key(&path.join("."), "a list of strings", "something else"));
     };
     for line in lines {
         let node = Node::new(Value::Str(line.clone()));
@@ -255,14 +241,13 @@ fn append(root: &mut Node, path: &[&str], lines: &[String]) -> Result<(), Compos
     Ok(())
 }
 
-/// `hydra.job.env_copy` names variables that `hydra.job.env_set` then holds.
 fn copy_environment(root: &mut Node, settings: &EvaluationSettings) -> Result<(), ComposeError> {
     let wanted = Evaluator::new(root, None, settings).resolve_at("hydra.job.env_copy")?;
     for node in environment_names(wanted)? {
         let name = node.as_str().unwrap_or("").to_owned();
         let Some(value) = (settings.host.environment)(&name) else {
             let message = format!("hydra.job.env_copy: the environment variable '{name}' is not set");
-            return Err(ComposeError::at(Fault::Other(message), &node.origin));
+            return Err(ComposeError::at(message, &node.origin));
         };
         if let Some(map) = root.get_mut(&["hydra", "job", "env_set"]).and_then(Node::as_map_mut) {
             map.insert(Key::Str(name), Node::new(Value::Str(value)));
@@ -276,9 +261,9 @@ fn environment_names(wanted: Option<Node>) -> Result<Vec<Node>, ComposeError> {
         Some(Node { value: Value::List(names), .. }) => Ok(names),
         other => {
             let node = other.unwrap_or(Node::new(Value::Null));
-            let (key, found) = ("hydra.job.env_copy".to_owned(), python_repr(&node.value));
-            let fault = Fault::FieldKind { key, expected: "a list of strings", found };
-            Err(ComposeError::at(fault, &node.origin))
+            let found = python_repr(&node.value);
+            let error = ComposeError::of_key("hydra.job.env_copy", "a list of strings", &found);
+            Err(error.placed(&node.origin))
         }
     }
 }
@@ -299,9 +284,12 @@ fn sources(path: &SearchPath) -> Value {
     Value::List(entries.collect())
 }
 
-/// The overrides of the job in one line, sorted, for the name of a folder.
-fn override_directory(root: &Node, facts: &Facts<'_>) -> Result<String, ComposeError> {
-    let evaluator = Evaluator::new(root, None, facts.settings);
+fn override_directory(
+    root: &Node,
+    overrides: &[Override],
+    settings: &EvaluationSettings,
+) -> Result<String, ComposeError> {
+    let evaluator = Evaluator::new(root, None, settings);
     let setting = |name: &str| evaluator.resolve_at(&format!("hydra.job.config.override_dirname.{name}"));
     let text = |name: &str, usual: &str| -> Result<String, ComposeError> {
         let node = setting(name)?;
@@ -314,8 +302,7 @@ fn override_directory(root: &Node, facts: &Facts<'_>) -> Result<String, ComposeE
         }
         _ => Vec::new(),
     };
-    let mut lines: Vec<&str> = facts
-        .overrides
+    let mut lines: Vec<&str> = overrides
         .iter()
         .filter(|it| !it.is_hydra() && !excluded.contains(&it.key))
         .map(|it| it.text.as_str())

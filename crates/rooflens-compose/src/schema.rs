@@ -1,9 +1,8 @@
 //! The types of the `hydra` node. All other values of a config are free.
 
-use crate::error::{ComposeError, Fault};
+use crate::error::ComposeError;
 use crate::hydra_tree::{HYDRA_KIND, Kind, LAUNCHER_KIND, SWEEPER_KIND};
-use crate::interpolation::is_interpolation;
-use crate::value::{Int, Key, Node, Value, python_repr, python_str};
+use crate::value::{Int, Key, Node, Value, is_interpolation, python_repr, python_str};
 
 /// What is known of the types of the `hydra` node. Configs that are merged before Hydra's own root
 /// config meet no types yet.
@@ -15,7 +14,6 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// What a key may hold.
     pub(crate) fn kind(self, path: &[Key]) -> Kind {
         let texts: Option<Vec<&str>> = path
             .iter()
@@ -96,7 +94,6 @@ pub(crate) fn convert(kind: Kind, value: &Value) -> Result<Option<Value>, &'stat
     }
 }
 
-/// Whether a mapping of this kind may have this key.
 pub(crate) fn check_key(kind: Kind, key: &Key) -> Result<(), &'static str> {
     match kind {
         Kind::TextMap { .. } | Kind::AnyMap | Kind::Record(_) => check_keys(std::iter::once(key)),
@@ -113,7 +110,6 @@ pub(crate) fn element(kind: Kind, node: &Node) -> Result<Node, &'static str> {
     if node.is_container() { Ok(node.clone()) } else { fitted(kind, node) }
 }
 
-/// A value that fits a kind, in the place of one that may not.
 pub(crate) fn fitted(kind: Kind, node: &Node) -> Result<Node, &'static str> {
     let value = convert(kind, &node.value)?.unwrap_or_else(|| node.value.clone());
     Ok(Node::at(value, node.origin.clone()))
@@ -160,17 +156,14 @@ fn to_mode(value: &Value) -> Result<Value, &'static str> {
     }
 }
 
-/// The error of a value that does not fit.
 pub(crate) fn misfit(path: &[Key], expected: &'static str, node: &Node) -> ComposeError {
     let found = match &node.value {
         Value::List(_) | Value::Map(_) => node.value.kind().to_owned(),
         value => python_repr(value),
     };
-    let fault = Fault::FieldKind { key: path_text(path), expected, found };
-    ComposeError::at(fault, &node.origin)
+    ComposeError::of_key(&path_text(path), expected, &found).placed(&node.origin)
 }
 
-/// The error of a field that a record does not have.
 pub(crate) fn no_field(path: &[Key], node: &Node, kind: Kind) -> ComposeError {
     let (last, above) = path
         .split_last()
@@ -179,7 +172,7 @@ pub(crate) fn no_field(path: &[Key], node: &Node, kind: Kind) -> ComposeError {
         Kind::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
         _ => Vec::new(),
     };
-    let fault = Fault::Other(format!("'{}' has no field '{last}'", path_text(above)));
+    let fault = format!("'{}' has no field '{last}'", path_text(above));
     ComposeError::at(fault, &node.origin).suggest(&last, names)
 }
 

@@ -19,7 +19,6 @@ fn longer(a: &str, b: &str) -> usize {
 }
 
 /// The candidate nearest to `wanted`, the first of equals, when one is near enough to be what was meant.
-#[must_use]
 pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let scored = candidates.into_iter().filter_map(|name| Some((edits(wanted, name)?, name)));
     scored.min_by_key(|(edits, _)| *edits).map(|(_, name)| name)
@@ -27,7 +26,6 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) 
 
 /// The names most like `wanted`, best first: near enough but for their case, or with it as one of their parts, as
 /// `kernels.share` has `share`.
-#[must_use]
 pub fn near<'a>(wanted: &str, among: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let wanted = wanted.to_lowercase();
     let likeness = |name: &str| {

@@ -6,8 +6,6 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::interpolation::is_interpolation;
-
 /// Where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Origin {
@@ -46,12 +44,10 @@ pub struct Node {
 
 impl Node {
     /// A value without a place.
-    #[must_use]
     pub fn new(value: Value) -> Self {
         Self { value, origin: Origin::default() }
     }
 
-    /// Removes the place of this value and of every value in it.
     pub(crate) fn forget_origins(&mut self) {
         self.origin = Origin::default();
         match &mut self.value {
@@ -61,13 +57,10 @@ impl Node {
         }
     }
 
-    /// A value written somewhere.
-    #[must_use]
     pub(crate) fn at(value: Value, origin: Origin) -> Self {
         Self { value, origin }
     }
 
-    /// How many levels of lists and mappings there are.
     pub(crate) fn depth(&self) -> usize {
         match &self.value {
             Value::List(items) => 1 + items.iter().map(Node::depth).max().unwrap_or(0),
@@ -77,25 +70,20 @@ impl Node {
     }
 
     /// Whether it is left open: `???`.
-    #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(&self.value, Value::Str(text) if text == "???")
     }
 
-    /// Whether it is an interpolation, or text with one in it.
-    #[must_use]
     pub(crate) fn is_interpolation(&self) -> bool {
         matches!(&self.value, Value::Str(text) if is_interpolation(text))
     }
 
     /// Whether it is a list or a mapping.
-    #[must_use]
     pub fn is_container(&self) -> bool {
         matches!(self.value, Value::List(_) | Value::Map(_))
     }
 
     /// The mapping, where it is one.
-    #[must_use]
     pub fn as_map(&self) -> Option<&Map> {
         match &self.value {
             Value::Map(map) => Some(map),
@@ -103,7 +91,6 @@ impl Node {
         }
     }
 
-    /// The mapping, where it is one, to change it.
     pub(crate) fn as_map_mut(&mut self) -> Option<&mut Map> {
         match &mut self.value {
             Value::Map(map) => Some(map),
@@ -112,7 +99,6 @@ impl Node {
     }
 
     /// The text, where it is one.
-    #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
             Value::Str(text) => Some(text),
@@ -121,15 +107,19 @@ impl Node {
     }
 
     /// The value under a path of text keys; nothing is resolved on the way.
-    #[must_use]
     pub fn get(&self, keys: &[&str]) -> Option<&Node> {
         keys.iter().try_fold(self, |node, key| node.as_map()?.get(&Key::from(*key)))
     }
 
-    /// As [`get`](Self::get), to change it.
     pub(crate) fn get_mut(&mut self, keys: &[&str]) -> Option<&mut Node> {
         keys.iter().try_fold(self, |node, key| node.as_map_mut()?.get_mut(&Key::from(*key)))
     }
+}
+
+/// Whether OmegaConf treats a text as an interpolation: wherever `${` stands in it, even escaped, since the escape must
+/// then be removed.
+pub(crate) fn is_interpolation(text: &str) -> bool {
+    text.contains("${")
 }
 
 /// A value. `???` and interpolations are text until somebody asks for their meaning.
@@ -153,7 +143,6 @@ pub enum Value {
 
 impl Value {
     /// What it is, with its article, for messages.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -181,7 +170,6 @@ pub enum Int {
 
 impl Int {
     /// A whole number of decimal digits, with a sign or without; none of any other text.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let sign = if text.starts_with('-') { "-" } else { "" };
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -235,7 +223,6 @@ impl From<&str> for Key {
 
 impl Key {
     /// The key as a value.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         match self {
             Key::Str(text) => Value::Str(text.clone()),
@@ -294,7 +281,6 @@ impl Hash for Key {
 }
 
 /// What Python's `str()` gives: text as it is, `None`, `True`, `1e-05`, `['a', 1]`.
-#[must_use]
 pub fn python_str(value: &Value) -> String {
     match value {
         Value::Str(text) => text.clone(),
@@ -303,49 +289,29 @@ pub fn python_str(value: &Value) -> String {
 }
 
 /// What Python's `repr()` gives: as [`python_str`], with text in quotes.
-#[must_use]
 pub fn python_repr(value: &Value) -> String {
-    let mut out = String::new();
-    write_repr(value, &mut out);
-    out
-}
-
-fn write_repr(value: &Value, out: &mut String) {
     match value {
-        Value::Null => out.push_str("None"),
-        Value::Bool(true) => out.push_str("True"),
-        Value::Bool(false) => out.push_str("False"),
-        Value::Int(int) => out.push_str(&int.to_string()),
-        Value::Float(float) => out.push_str(&float_repr(*float)),
-        Value::Str(text) => write_quoted(text, out),
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Int(int) => int.to_string(),
+        Value::Float(float) => float_repr(*float),
+        Value::Str(text) => quoted(text),
         Value::List(items) => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
-                write_repr(&item.value, out);
-            }
-            out.push(']');
+            let items: Vec<String> = items.iter().map(|item| python_repr(&item.value)).collect();
+            format!("[{}]", items.join(", "))
         }
         Value::Map(map) => {
-            out.push('{');
-            for (index, (key, item)) in map.iter().enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
-                write_repr(&key.to_value(), out);
-                out.push_str(": ");
-                write_repr(&item.value, out);
-            }
-            out.push('}');
+            let pair = |(key, item): (&Key, &Node)| {
+                format!("{}: {}", python_repr(&key.to_value()), python_repr(&item.value))
+            };
+            format!("{{{}}}", map.iter().map(pair).collect::<Vec<_>>().join(", "))
         }
     }
 }
 
 /// Python's `repr()` of a float: the shortest digits that read back, with an exponent below 1e-4
 /// and from 1e16 on.
-#[must_use]
 pub fn float_repr(float: f64) -> String {
     if float.is_nan() {
         return "nan".to_owned();
@@ -374,9 +340,9 @@ fn shortest(float: f64) -> String {
     if even.parse() == Ok(float) { even } else { upper }
 }
 
-fn write_quoted(text: &str, out: &mut String) {
+fn quoted(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    out.push(quote);
+    let mut out = String::from(quote);
     for char in text.chars() {
         let code = u32::from(char);
         match char {
@@ -395,6 +361,7 @@ fn write_quoted(text: &str, out: &mut String) {
         }
     }
     out.push(quote);
+    out
 }
 
 /// Whether a character is shown as it is. Rust's own debug format leaves the same categories

@@ -15,7 +15,6 @@ use crate::observer::SharedObserver;
 pub struct AnalyzedInput {
     /// Every finding, with its lower bounds and advice.
     pub findings: Findings,
-    /// The model that it was compared with.
     pub(crate) compared: Compared,
     /// Whether the observer ended it early: the findings are those of what was read until then.
     pub stopped: bool,

@@ -13,7 +13,6 @@ pub fn wants_progress() -> bool {
     std::env::var_os("ROOFLENS_PROGRESS").is_none_or(|value| value != "never")
 }
 
-/// The nsys that the user names instead of the one on the path.
 pub(crate) fn nsys() -> Option<OsString> {
     std::env::var_os("ROOFLENS_NSYS").filter(|path| !path.is_empty())
 }

@@ -25,45 +25,27 @@ pub enum Exit {
     Interrupted,
 }
 
+/// Each exit code with its meaning.
+const CODES: [(Exit, u8, &str); 8] = [
+    (Exit::Fine, 0, "success"),
+    (Exit::Gate, 1, "a gate failed"),
+    (Exit::Usage, 2, "the command line or the configuration is wrong"),
+    (Exit::Environment, 3, "a tool, a permission or disk space is missing"),
+    (Exit::Workload, 4, "the profiled or measured workload failed"),
+    (Exit::Data, 5, "the input is missing or cannot be read"),
+    (Exit::Bug, 70, "a bug in Rooflens: please report it"),
+    (Exit::Interrupted, 130, "interrupted; what was read before was reported and saved"),
+];
+
 impl Exit {
-    /// Every code, in order.
-    pub const ALL: &[Exit] = &[
-        Exit::Fine,
-        Exit::Gate,
-        Exit::Usage,
-        Exit::Environment,
-        Exit::Workload,
-        Exit::Data,
-        Exit::Bug,
-        Exit::Interrupted,
-    ];
+    /// Each code with its meaning, in order.
+    pub fn all() -> impl Iterator<Item = (u8, &'static str)> {
+        CODES.iter().map(|(_, code, meaning)| (*code, *meaning))
+    }
 
     /// The number.
     pub fn code(self) -> u8 {
-        match self {
-            Exit::Fine => 0,
-            Exit::Gate => 1,
-            Exit::Usage => 2,
-            Exit::Environment => 3,
-            Exit::Workload => 4,
-            Exit::Data => 5,
-            Exit::Bug => 70,
-            Exit::Interrupted => 130,
-        }
-    }
-
-    /// What it means.
-    pub(crate) fn meaning(self) -> &'static str {
-        match self {
-            Exit::Fine => "success",
-            Exit::Gate => "a gate failed",
-            Exit::Usage => "the command line or the configuration is wrong",
-            Exit::Environment => "a tool, a permission or disk space is missing",
-            Exit::Workload => "the profiled or measured workload failed",
-            Exit::Data => "the input is missing or cannot be read",
-            Exit::Bug => "a bug in Rooflens: please report it",
-            Exit::Interrupted => "interrupted; what was read before was reported and saved",
-        }
+        CODES.iter().find(|(exit, ..)| *exit == self).map_or(70, |(_, code, _)| *code)
     }
 }
 

@@ -9,22 +9,16 @@ use std::sync::mpsc::channel;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Where the items are between being started and being taken.
 #[derive(Default)]
 struct State {
-    /// Items that were started.
     started: usize,
     /// Items whose turn is over: see [`Turns::take`].
     passed: usize,
-    /// Items whose result was taken.
     taken: usize,
-    /// Nothing further is started.
     is_over: bool,
-    /// A thread has panicked: nobody may wait for its items.
     is_broken: bool,
 }
 
-/// The order in which items have their turn.
 pub(crate) struct Turns {
     state: Mutex<State>,
     changed: Condvar,

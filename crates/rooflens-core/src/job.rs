@@ -23,7 +23,6 @@ use crate::saved::SavedTables;
 
 /// What became of a job.
 pub struct JobOutcome {
-    /// Every answer.
     pub(crate) findings: Findings,
     /// Whether it was ended early: the findings are those of what was read until then.
     pub(crate) stopped: bool,
@@ -103,8 +102,8 @@ fn each_stored_rank(
     observer: &SharedObserver,
     mut take: impl FnMut(RankTables) -> Result<(), Error>,
 ) -> Result<bool, Error> {
-    let reader = RunReader::open(run).map_err(Error::UnreadableRun)?;
-    for note in reader.notes().map_err(Error::UnreadableRun)? {
+    let reader = RunReader::open(run).map_err(Error::unreadable_run)?;
+    for note in reader.notes().map_err(Error::unreadable_run)? {
         notes.add_many(note.stage, note.severity, &note.code, &note.source, note.count, note.message);
     }
     let ranks = reader.ranks();
@@ -123,7 +122,7 @@ fn each_stored_rank(
         (ranks.len(), at_once(ranks.len())),
         || !observer.is_stopped(),
         next,
-        |rank| rank.map_or(Ok(()), |rank| take(rank.map_err(Error::UnreadableRun)?)),
+        |rank| rank.map_or(Ok(()), |rank| take(rank.map_err(Error::unreadable_run)?)),
     )?;
     if started < ranks.len() {
         note_unread(started, ranks.len(), notes)?;
@@ -139,7 +138,6 @@ fn cores() -> usize {
     thread::available_parallelism().map_or(IN_FLIGHT, usize::from)
 }
 
-/// How many of so many ranks are worked on at the same time.
 fn at_once(ranks: usize) -> usize {
     IN_FLIGHT.min(cores()).min(ranks)
 }
@@ -151,11 +149,9 @@ struct Places {
     same_job: SameJob,
 }
 
-/// Why a trace gives no rank.
 enum Failure {
     /// Nothing of it could be read; the others may be better.
     Unreadable(IngestError),
-    /// It is of another job than those before it.
     NotOneJob(Error),
 }
 
@@ -185,7 +181,7 @@ fn each_trace(
             let (mut tables, capture) = read.map_err(Failure::Unreadable)?;
             let mut places = places.lock().unwrap_or_else(PoisonError::into_inner);
             let checked = places.same_job.check(&tables, file.path());
-            checked.map_err(|(one, other, why)| Failure::NotOneJob(Error::NotOneJob { one, other, why }))?;
+            checked.map_err(Failure::NotOneJob)?;
             places.numbering.number(&mut tables, file.rank_by_name, &own);
             if files.len() > 1 {
                 places.clock.align(&mut tables, &own);
@@ -209,7 +205,9 @@ fn each_trace(
             let outcome = match derived {
                 Ok(tables) => take(tables).inspect(|()| taken += 1),
                 Err(Failure::NotOneJob(error)) => Err(error),
-                Err(Failure::Unreadable(_)) if observer.is_stopped() && taken == 0 => Err(Error::Interrupted),
+                Err(Failure::Unreadable(_)) if observer.is_stopped() && taken == 0 => {
+                    Err(Error::interrupted())
+                }
                 // One damaged rank must not hide the others.
                 Err(Failure::Unreadable(error)) => {
                     notes.add(Stage::Ingest, Severity::DataLoss, "unreadable_rank", "", error.to_string());
@@ -227,7 +225,7 @@ fn each_trace(
         return Ok(true);
     }
     match first_failure {
-        Some(error) if taken == 0 => Err(Error::Unreadable(error)),
+        Some(error) if taken == 0 => Err(Error::unreadable(error)),
         _ => Ok(observer.is_stopped()),
     }
 }
@@ -249,10 +247,8 @@ fn derive(tables: &mut RankTables, capture: Option<&Capture>, notes: &Notes, obs
     }
 }
 
-/// How traces are read.
 struct Reading<'a> {
     observer: &'a SharedObserver,
-    /// Threads for each trace.
     threads: NonZeroUsize,
     /// Whether what is being read is of no use any more, since another rank has failed for good.
     is_abandoned: Arc<AtomicBool>,
@@ -277,7 +273,6 @@ impl Reading<'_> {
         Ok(tables)
     }
 
-    /// The graphs in the capture that was given with a trace.
     fn captured(&self, file: &TraceFile) -> Result<Option<Capture>, IngestError> {
         let Some(source) = &file.capture else { return Ok(None) };
         let capture = TraceFile { privacy: file.privacy, ..TraceFile::new(source.clone(), None) };
@@ -287,10 +282,9 @@ impl Reading<'_> {
     }
 }
 
-/// Says how many ranks were not read, where any was.
 fn note_unread(done: usize, all: usize, notes: &Notes) -> Result<(), Error> {
     if done == 0 {
-        return Err(Error::Interrupted);
+        return Err(Error::interrupted());
     }
     let message = format!("reading was stopped after {done} of {all} ranks; the others are missing");
     notes.add_many(Stage::Ingest, Severity::DataLoss, "stopped", "", (all - done) as i64, message);

@@ -19,14 +19,11 @@ pub struct KeptTables {
 enum KeptState {
     /// Ranks that were read from traces, what was noted on the way, and the model that they were compared with.
     Ranks(Vec<RankTables>, Vec<Note>, Option<Box<ModelRecord>>),
-    /// The same as Arrow.
     Tables(MemoryTables),
-    /// A run directory, and the tables that were read from it.
     Run(RunDir, BTreeMap<String, MemoryTable>),
 }
 
 impl KeptTables {
-    /// Those of traces.
     pub(crate) fn of_ranks(ranks: Vec<RankTables>, notes: Vec<Note>, model: Option<ModelRecord>) -> Self {
         KeptTables { state: Mutex::new(KeptState::Ranks(ranks, notes, model.map(Box::new))) }
     }
@@ -51,7 +48,7 @@ impl KeptTables {
             KeptState::Tables(tables) => Ok(tables.0.get(name).cloned()),
             KeptState::Run(run, read) => {
                 if !read.contains_key(name) && stored_names(run).iter().any(|stored| stored == name) {
-                    let table = MemoryTable::read(&run.table(name)).map_err(Error::UnreadableRun)?;
+                    let table = MemoryTable::read(&run.table(name)).map_err(Error::unreadable_run)?;
                     read.insert(name.to_owned(), table);
                 }
                 Ok(read.get(name).cloned())
@@ -60,7 +57,6 @@ impl KeptTables {
         })
     }
 
-    /// Looks at the tables, which are made of ranks first.
     fn with<R>(&self, look: impl FnOnce(&mut KeptState) -> Result<R, Error>) -> Result<R, Error> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let KeptState::Ranks(ranks, notes, model) = &*state {
@@ -72,13 +68,12 @@ impl KeptTables {
                 row
             };
             let tables = MemoryTables::of_ranks(ranks, finish, notes);
-            *state = KeptState::Tables(tables.map_err(Error::UnreadableRun)?);
+            *state = KeptState::Tables(tables.map_err(Error::unreadable_run)?);
         }
         look(&mut state)
     }
 }
 
-/// The tables that a run directory has.
 fn stored_names(run: &RunDir) -> Vec<String> {
     let folder = run.table("runs").parent().map(std::fs::read_dir);
     let paths = folder.into_iter().flatten().flatten().flatten().map(|entry| entry.path());

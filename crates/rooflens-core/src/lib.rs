@@ -6,6 +6,7 @@ pub mod bench;
 pub mod compare;
 pub mod config;
 pub mod cost;
+mod disk;
 pub mod doctor;
 pub mod document;
 pub mod environment;

@@ -152,19 +152,15 @@ impl Unobserved {
     }
 }
 
-/// The short forms of what is said most.
 impl dyn Observer + '_ {
-    /// Worth a line.
     pub(crate) fn info(&self, line: &str) {
         self.event(&Event::Info(line));
     }
 
-    /// Worth a line only to who wants every detail.
     pub(crate) fn detail(&self, line: &str) {
         self.event(&Event::Detail(line));
     }
 
-    /// May be a mistake.
     pub(crate) fn warn(&self, line: &str) {
         self.event(&Event::Warning(line));
     }

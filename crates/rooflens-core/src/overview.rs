@@ -108,7 +108,7 @@ pub fn overview(
     let compared = advise::complete(&input, model, &mut findings)?;
     observer.event(&Event::Finished);
     observer.event(&Event::Notes(&notes.rows()));
-    let mut times = gathered.finish();
+    let mut times = gathered.times;
     // Kernels have the names that tables have: those that share a short name are told apart there.
     if let Some(Kernels(kernels)) = findings.get::<Kernels>() {
         let told: HashMap<&str, &str> =
@@ -122,7 +122,6 @@ pub fn overview(
     Ok(Overview { analyzed: AnalyzedInput { findings, compared, stopped }, times })
 }
 
-/// What tells cells apart.
 type CellKey = (Option<PhaseKind>, Option<u32>, Option<i32>, u32);
 
 #[derive(Default)]
@@ -156,7 +155,6 @@ impl Gathered {
         }
     }
 
-    /// The steps of a rank, by the row of their phase.
     fn steps(&mut self, rank: &RankTables) -> Vec<Option<u32>> {
         let phases = &rank.phases;
         let mut numbers: HashMap<PhaseKind, usize> = HashMap::new();
@@ -221,10 +219,6 @@ impl Gathered {
         cell.count += 1;
         cell.total_ns = cell.total_ns.saturating_add(dur_ns);
         cell.max_ns = cell.max_ns.max(dur_ns);
-    }
-
-    fn finish(self) -> OverviewTimes {
-        self.times
     }
 }
 

@@ -37,7 +37,6 @@ impl ChartsDocument {
     }
 
     /// The same with one chart only.
-    #[must_use]
     pub fn only(mut self, name: &str) -> Self {
         self.charts.retain(|chart| chart.name == name);
         self.missing.retain(|chart| chart.name == name);
@@ -59,7 +58,7 @@ pub fn plot(
     {
         let report = saved_report::read(folder, observer)?;
         let no_trace = || SchemaError::NoTrace { path: folder.clone() };
-        return report.as_ref().map(of_saved).ok_or_else(|| Error::UnreadableRun(no_trace()));
+        return report.as_ref().map(of_saved).ok_or_else(|| Error::unreadable_run(no_trace()));
     }
     let notes = Notes::default();
     let input = open_input(inputs, options, &notes, observer)?;

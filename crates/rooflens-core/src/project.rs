@@ -9,11 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::document::SchemaTag;
 use crate::error::Error;
 
-/// What a project has; any one of them will do.
 const MARKS: &[&str] = &["bootstrap.yaml", CONFIGS, "third_party/externals.lock"];
-/// The folder of a project's configs.
 const CONFIGS: &str = "conf";
-/// The folder of a project's own devices.
 pub(crate) const HARDWARE: &str = "hardware";
 
 /// The JSON document of a new project: its files.
@@ -47,9 +44,15 @@ impl InitDocument {
 pub fn root(asked: Option<&Path>) -> Result<PathBuf, Error> {
     match asked {
         Some(folder) if folder.is_dir() => Ok(folder.to_owned()),
-        Some(folder) => Err(Error::NoProject { path: Some(folder.to_owned()) }),
-        None => around_here().ok_or(Error::NoProject { path: None }),
+        Some(folder) => Err(no_project(format!("the project {} is not a folder", folder.display()))),
+        None => {
+            around_here().ok_or_else(|| no_project("neither this folder nor a parent folder is a project"))
+        }
     }
+}
+
+fn no_project(message: impl Into<String>) -> Error {
+    Error::usage(message).words("rooflens init NEW_PROJECT creates one; another folder: --project DIR")
 }
 
 /// A path of a project, without a `./` before it.

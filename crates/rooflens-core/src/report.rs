@@ -7,7 +7,6 @@ use rooflens_report::Extras;
 use rooflens_schema::{Notes, RunDir};
 
 use crate::analysis::{AnalyzedInput, analyze};
-use crate::bench;
 use crate::error::Error;
 use crate::input::Input;
 use crate::model::{ModelRecord, ModelRequest};
@@ -32,7 +31,6 @@ pub fn save(run: &RunDir, analysis: &mut AnalyzedInput) -> Result<PathBuf, Error
     write(run, &mut analysis.findings, renewed.as_ref())
 }
 
-/// Writes findings and report of a run into its folder.
 fn write(run: &RunDir, findings: &mut Findings, renewed: Option<&Renewed<'_>>) -> Result<PathBuf, Error> {
     saved::write_findings(run, findings)?;
     saved::write_notes(run, &findings.notes)?;
@@ -73,16 +71,17 @@ pub fn rewrite(path: &Path, into: Option<&Path>, observer: &SharedObserver) -> R
         return Ok(WrittenReport { page, stopped: false });
     }
     // The page of a load test is written with it; nothing else of the run would change it.
-    let page = RunDir::new(path).report().join("index.html");
-    if into.is_none() && bench::is_load_test(path) && page.is_file() {
+    let bare = RunDir::new(path);
+    let page = bare.report().join("index.html");
+    let document = || saved::read_json(&bare.report().join(saved::METRICS));
+    if into.is_none() && page.is_file() && document()["schema"]["name"] == "rooflens.bench" {
         return Ok(WrittenReport { page, stopped: false });
     }
     // A run without a trace has no tables of one; its numbers and pages follow from the rest.
-    let bare = RunDir::new(path);
     if !RunDir::has_trace(path) && into.is_none() && run::rewrite_untraced(&bare)? {
         return Ok(WrittenReport { page: bare.report(), stopped: false });
     }
-    let run = RunDir::open(path).map_err(Error::UnreadableRun)?;
+    let run = RunDir::open(path).map_err(Error::unreadable_run)?;
     let input = Input::Run(run.clone());
     let mut analysis = analyze(&input, &Notes::default(), &ModelRequest::default(), None, observer)?;
     let findings = &mut analysis.findings;

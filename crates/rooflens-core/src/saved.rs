@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rooflens_analyze::Findings;
@@ -12,18 +12,20 @@ use rooflens_report::{Extras, MarkdownPage};
 use rooflens_schema::parquet_io::{self, RunWriter};
 use rooflens_schema::tables::{RunRow, Runs};
 use rooflens_schema::{Note, RankTables, RunDir, RunId, Severity};
-use serde_json::Value as Json;
 
 use crate::document::{AnalysisDocument, FindingDocument, timeline};
 use crate::error::Error;
 use crate::input::Input;
 use crate::model::ModelRecord;
 
+pub(crate) use crate::disk::{make, read_json, write_json};
+pub use crate::disk::{remove, same_folder, scratch, write};
+
 /// The run directory at `folder`, if one may be written there: a new or empty folder, an older run,
 /// or what an interrupted one left.
 pub fn destination(folder: &Path) -> Result<RunDir, Error> {
     if folder.exists() && !folder.is_dir() {
-        return Err(Error::NotAFolder { path: folder.to_owned() });
+        return Err(Error::not_a_folder(folder));
     }
     let names: Vec<OsString> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect();
@@ -31,7 +33,7 @@ pub fn destination(folder: &Path) -> Result<RunDir, Error> {
     let left_over =
         folder.join("tables").is_dir() && names.iter().all(|name| ours.iter().any(|own| name == own));
     if !names.is_empty() && !left_over && !RunDir::has_trace(folder) {
-        return Err(Error::NotOurs { path: folder.to_owned() });
+        return Err(Error::not_ours(folder));
     }
     Ok(RunDir::new(folder))
 }
@@ -39,34 +41,16 @@ pub fn destination(folder: &Path) -> Result<RunDir, Error> {
 /// Whether a report may be written to `folder`: a new or empty folder, or one that holds a report.
 pub(crate) fn report_destination(folder: &Path) -> Result<(), Error> {
     if folder.exists() && !folder.is_dir() {
-        return Err(Error::NotAFolder { path: folder.to_owned() });
+        return Err(Error::not_a_folder(folder));
     }
     let empty = std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
     let mut beginning = [0; REPORT_MARK.len()];
     let report = File::open(folder.join(METRICS)).and_then(|mut file| file.read_exact(&mut beginning));
-    if empty || (report.is_ok() && beginning == REPORT_MARK) {
-        Ok(())
-    } else {
-        Err(Error::NotOurs { path: folder.to_owned() })
-    }
+    if empty || (report.is_ok() && beginning == REPORT_MARK) { Ok(()) } else { Err(Error::not_ours(folder)) }
 }
 
-/// The numbers in a report's folder, and how they begin.
 pub(crate) const METRICS: &str = "metrics.json";
 const REPORT_MARK: [u8; 27] = *b"{\"schema\":{\"name\":\"rooflens";
-
-/// A folder for a run that is not kept; it goes when this is dropped.
-pub fn scratch() -> Result<tempfile::TempDir, Error> {
-    tempfile::tempdir().map_err(|source| Error::Unwritable { path: std::env::temp_dir(), source })
-}
-
-/// Whether two paths lead to the same folder.
-pub fn same_folder(a: &Path, b: &Path) -> bool {
-    match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    }
-}
 
 /// The row of a run that was read from traces, rank by rank.
 pub(crate) struct TraceRow {
@@ -76,7 +60,6 @@ pub(crate) struct TraceRow {
     sources: Vec<String>,
 }
 
-/// How many sources `runs.source` names.
 const SOURCES: usize = 10;
 
 impl TraceRow {
@@ -87,7 +70,7 @@ impl TraceRow {
     }
 
     /// Adds what a rank tells.
-    pub fn rank(&mut self, tables: &RankTables) {
+    pub(crate) fn rank(&mut self, tables: &RankTables) {
         let (meta, row) = (&tables.meta, &mut self.row);
         if row.ranks == 0 {
             row.format.clone_from(&meta.format);
@@ -109,7 +92,7 @@ impl TraceRow {
     }
 
     /// The row of all ranks. The same input gives the same bytes: no time of day, no randomness.
-    pub fn finish(self, run_id: RunId, notes: &[Note]) -> RunRow {
+    pub(crate) fn finish(self, run_id: RunId, notes: &[Note]) -> RunRow {
         let mut row = self.row;
         row.run_id = run_id;
         row.start_unix_ns = row.base_unix_ns.get().map(|base| base.saturating_add(self.first_ns)).into();
@@ -124,7 +107,6 @@ impl TraceRow {
 /// Writes tables rank by rank. Nothing is touched on disk before there is a rank to write.
 pub(crate) struct SavedTables {
     run: RunDir,
-    /// The run that this one is a copy of.
     copied: Option<RunDir>,
     writer: Option<RunWriter>,
     row: TraceRow,
@@ -145,29 +127,29 @@ impl SavedTables {
     }
 
     /// Writes one rank.
-    pub fn rank(&mut self, tables: &RankTables) -> Result<(), Error> {
+    pub(crate) fn rank(&mut self, tables: &RankTables) -> Result<(), Error> {
         self.row.rank(tables);
         let writer = match &mut self.writer {
             Some(writer) => writer,
             None => {
                 ModelRecord::remove(&self.run)?;
-                self.writer.insert(RunWriter::create(&self.run).map_err(Error::UnwritableTables)?)
+                self.writer.insert(RunWriter::create(&self.run).map_err(Error::unwritable_tables)?)
             }
         };
-        writer.rank(tables).map_err(Error::UnwritableTables)
+        writer.rank(tables).map_err(Error::unwritable_tables)
     }
 
     /// Writes what belongs to the whole run, and marks it as whole.
-    pub fn finish(self, notes: &[Note]) -> Result<(), Error> {
+    pub(crate) fn finish(self, notes: &[Note]) -> Result<(), Error> {
         let Some(writer) = self.writer else { return Ok(()) };
         let mut row = self.row.finish(writer.content_id(), notes);
         if let Some(copied) = &self.copied {
             let known =
-                parquet_io::read_table::<Runs>(&copied.table("runs")).map_err(Error::UnreadableRun)?;
+                parquet_io::read_table::<Runs>(&copied.table("runs")).map_err(Error::unreadable_run)?;
             row = known.row(0).map_or_else(|| row.clone(), |known| of_copy(row.clone(), known));
-            writer.carry_over(copied).map_err(Error::UnwritableTables)?;
+            writer.carry_over(copied).map_err(Error::unwritable_tables)?;
         }
-        writer.finish(row, notes).map_err(Error::UnwritableTables)?;
+        writer.finish(row, notes).map_err(Error::unwritable_tables)?;
         self.copied.map_or(Ok(()), |copied| crate::run::copy_files(&copied, &self.run))
     }
 }
@@ -193,7 +175,7 @@ fn of_copy(read: RunRow, known: RunRow) -> RunRow {
 
 /// Writes the notes of a run in place of those that it had.
 pub fn write_notes(run: &RunDir, notes: &[Note]) -> Result<(), Error> {
-    parquet_io::write_notes(run, notes).map_err(Error::UnwritableTables)
+    parquet_io::write_notes(run, notes).map_err(Error::unwritable_tables)
 }
 
 /// Writes each finding to its file, and removes those of an older run.
@@ -203,7 +185,7 @@ pub(crate) fn write_findings(run: &RunDir, findings: &Findings) -> Result<(), Er
     for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.extension().is_some_and(|extension| extension == "json") {
-            std::fs::remove_file(&path).map_err(|source| Error::Unwritable { path, source })?;
+            std::fs::remove_file(&path).map_err(|source| Error::unwritable(path, source))?;
         }
     }
     for (name, finding) in findings.iter() {
@@ -229,7 +211,6 @@ pub(crate) fn write_page(folder: &Path, findings: &Findings, extras: Extras<'_>)
     Ok(page)
 }
 
-/// Writes the report as Markdown.
 pub(crate) fn write_markdown(folder: &Path, findings: &Findings, extras: Extras<'_>) -> Result<(), Error> {
     for markdown in MarkdownPage::ALL {
         let text = rooflens_report::markdown_with(findings, *markdown, extras);
@@ -238,7 +219,6 @@ pub(crate) fn write_markdown(folder: &Path, findings: &Findings, extras: Extras<
     Ok(())
 }
 
-/// What the report is about: the run, or the source, or the first of them.
 pub(crate) fn title(findings: &Findings) -> String {
     if let Some(run) = findings.get::<RunFacts>() {
         return run.title.clone();
@@ -249,40 +229,4 @@ pub(crate) fn title(findings: &Findings) -> String {
         Some(([first, ..], ranks)) => format!("{first} and {} more", ranks.saturating_sub(1)),
         _ => "run".to_owned(),
     }
-}
-
-/// Makes a folder, where there is none.
-pub(crate) fn make(folder: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(folder).map_err(|source| Error::Unwritable { path: folder.to_owned(), source })
-}
-
-/// Writes a file.
-pub fn write(path: PathBuf, bytes: &[u8]) -> Result<(), Error> {
-    std::fs::write(&path, bytes).map_err(|source| Error::Unwritable { path, source })
-}
-
-/// Reads a JSON document; null where there is none, or it is damaged.
-pub(crate) fn read_json(path: &Path) -> Json {
-    std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-}
-
-/// Removes a file, where there is one.
-pub fn remove(path: &Path) -> Result<(), Error> {
-    match std::fs::remove_file(path) {
-        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::Unwritable { path: path.to_owned(), source })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Writes a JSON document.
-pub(crate) fn write_json(path: PathBuf, document: &impl serde::Serialize) -> Result<(), Error> {
-    let written = File::create(&path).and_then(|file| {
-        let mut file = BufWriter::new(file);
-        serde_json::to_writer(&mut file, document).map_err(std::io::Error::from)?;
-        file.write_all(b"\n")?;
-        file.flush()
-    });
-    written.map_err(|source| Error::Unwritable { path, source })
 }

@@ -1,6 +1,5 @@
 //! Columns on a screen.
 
-/// Columns are this far apart.
 const GAP: &str = "  ";
 
 /// A line for each row, its cells padded to columns. The last column is as wide as it is.
@@ -31,7 +30,6 @@ pub fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// Words at the beginning of a sentence.
 pub(crate) fn capitalised(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

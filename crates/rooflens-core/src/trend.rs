@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::SchemaTag;
-use crate::error::{CompareError, Error, RunsError};
+use crate::error::{CompareError, Error};
 use crate::run::Run;
 use crate::run_index::{IndexedRun, RunFilter, listed, mixed_columns, oldest_first};
 
@@ -55,19 +55,39 @@ pub struct Trend {
 const ENOUGH: usize = 3;
 
 impl Trend {
-    /// With notes on what is missing, and on changes that few values tell of.
-    pub(crate) fn with_notes(mut self) -> Self {
-        let (missing, values) = (self.missing.len(), self.values.len());
-        if missing > 0 {
-            self.notes.push(format!("{missing} of {} have no value for {}", missing + values, self.key));
+    /// Of values with the names of their runs; nothing where there is none. Adds notes on what is missing, and on
+    /// changes that few values tell of.
+    fn new(
+        key: &str,
+        found: Vec<Option<f64>>,
+        runs: Option<Vec<String>>,
+        options: TrendOptions,
+        notes: Vec<String>,
+    ) -> Option<Self> {
+        let values: Vec<f64> = found.iter().flatten().copied().collect();
+        let mut trend = Trend {
+            schema: SchemaTag::new("trend"),
+            key: key.to_owned(),
+            options,
+            runs: runs.map(|runs| {
+                let known = runs.into_iter().zip(&found).filter(|(_, value)| value.is_some());
+                known.map(|(run, _)| run).collect()
+            }),
+            change_points: change_points(&values, &options),
+            missing: (0..found.len()).filter(|&at| found[at].is_none()).collect(),
+            values,
+            notes,
+        };
+        if !trend.missing.is_empty() {
+            trend.notes.push(format!("{} of {} have no value for {key}", trend.missing.len(), found.len()));
         }
-        if let Some(few) = self.few() {
+        if let Some(few) = trend.few() {
             let counted = crate::text::counted(few, "value");
-            self.notes.push(format!(
+            trend.notes.push(format!(
                 "only {counted} between two of the changes, or before or after one: it may be chance"
             ));
         }
-        self
+        (!trend.values.is_empty()).then_some(trend)
     }
 
     /// How many values there are between two changes, or before or after one, where these are too few to be sure.
@@ -87,14 +107,8 @@ impl Trend {
 /// Finds where a metric changed among values that are known already, each with the name of its run, oldest first.
 /// Nothing where there is no value at all.
 pub fn trend_of(key: &str, found: &[(String, Option<f64>)], options: TrendOptions) -> Option<Trend> {
-    let missing: Vec<usize> = (0..found.len()).filter(|&at| found[at].1.is_none()).collect();
-    let known = || found.iter().filter_map(|(name, value)| Some((name, (*value)?)));
-    let values: Vec<f64> = known().map(|(_, value)| value).collect();
-    let runs = Some(known().map(|(name, _)| name.clone()).collect());
-    let change_points = change_points(&values, &options);
-    let (schema, key, notes) = (SchemaTag::new("trend"), key.to_owned(), Vec::new());
-    let trend = Trend { schema, key, options, values, runs, change_points, missing, notes };
-    (!trend.values.is_empty()).then(|| trend.with_notes())
+    let (runs, values) = found.iter().cloned().unzip();
+    Trend::new(key, values, Some(runs), options, Vec::new())
 }
 
 /// Finds where a metric changed.
@@ -111,17 +125,11 @@ pub fn trend(request: &TrendRequest) -> Result<Trend, Error> {
             (metric.key.to_owned(), request.runs.iter().map(value).collect())
         }
     };
-    let missing: Vec<usize> = (0..found.len()).filter(|&i| found[i].is_none()).collect();
-    let values: Vec<f64> = found.into_iter().flatten().collect();
-    if values.is_empty() {
+    let runs = request.csv.is_none().then(|| names(&request.runs));
+    Trend::new(&key, found, runs, request.options, Vec::new()).ok_or_else(|| {
         let path = request.csv.as_ref().or(request.runs.first()).cloned().unwrap_or_default();
-        return Err(CompareError::Values { path, why: format!("it has no value for {key}") }.into());
-    }
-    let change_points = change_points(&values, &request.options);
-    let runs = request.csv.is_none().then(|| names(&request.runs, &missing));
-    let options = request.options;
-    let (schema, notes) = (SchemaTag::new("trend"), Vec::new());
-    Ok(Trend { schema, key, options, values, runs, change_points, missing, notes }.with_notes())
+        CompareError::Values { path, why: format!("it has no value for {key}") }.into()
+    })
 }
 
 /// Finds where a metric of runs of a store or of a folder changed: oldest first.
@@ -133,25 +141,12 @@ pub(crate) fn trend_of_runs(
 ) -> Result<Trend, Error> {
     let key = headline::find(key).map_or(key, |metric| metric.key);
     let found: Vec<Option<f64>> = runs.iter().map(|run| run.metric(key)).collect();
-    let missing: Vec<usize> = (0..found.len()).filter(|&at| found[at].is_none()).collect();
-    let values: Vec<f64> = found.iter().flatten().copied().collect();
-    if values.is_empty() {
-        let metrics = runs.iter().filter_map(|run| run.row.get("metrics")?.as_object());
-        let known: BTreeSet<&str> = metrics.flat_map(|metrics| metrics.keys()).map(String::as_str).collect();
-        let known: Vec<&str> = known.into_iter().collect();
-        let why = match (runs.len(), known.as_slice()) {
-            (0, _) => format!("{place} has no runs"),
-            (_, []) => format!("no run in {place} has a metric"),
-            (_, known) => format!("no run in {place} has {key}; they have {}", known.join(", ")),
-        };
-        return Err(RunsError::NothingMeant(why).into());
-    }
-    let measured = || runs.iter().zip(&found).filter(|(_, value)| value.is_some()).map(|(run, _)| run);
     let name = |run: &IndexedRun| match &run.folder {
         Some(folder) => folder.clone(),
         None => format!("{} ({})", run.text("run_id"), run.text("day")),
     };
-    let mixed = mixed_columns(measured(), |run, column| run.text(column), |column| column);
+    let measured = runs.iter().zip(&found).filter(|(_, value)| value.is_some()).map(|(run, _)| run);
+    let mixed = mixed_columns(measured, |run, column| run.text(column), |column| column);
     let mut notes = Vec::new();
     if !mixed.is_empty() {
         notes.push(format!(
@@ -159,17 +154,17 @@ pub(crate) fn trend_of_runs(
             mixed.join(", ")
         ));
     }
-    Ok(Trend {
-        schema: SchemaTag::new("trend"),
-        key: key.to_owned(),
-        options,
-        change_points: change_points(&values, &options),
-        values,
-        runs: Some(measured().map(name).collect()),
-        missing,
-        notes,
-    }
-    .with_notes())
+    let names = runs.iter().map(name).collect();
+    Trend::new(key, found, Some(names), options, notes).ok_or_else(|| {
+        let metrics = runs.iter().filter_map(|run| run.row.get("metrics")?.as_object());
+        let known: BTreeSet<&str> = metrics.flat_map(|metrics| metrics.keys()).map(String::as_str).collect();
+        let known: Vec<&str> = known.into_iter().collect();
+        Error::usage(match (runs.len(), known.as_slice()) {
+            (0, _) => format!("{place} has no runs"),
+            (_, []) => format!("no run in {place} has a metric"),
+            (_, known) => format!("no run in {place} has {key}; they have {}", known.join(", ")),
+        })
+    })
 }
 
 /// Finds where a metric changed between the runs below a folder, oldest first. Where some do not say when they began, the
@@ -192,8 +187,7 @@ pub fn folder_trend(
     Ok(trend)
 }
 
-/// The runs that have a value, by the end of their paths that tells them apart.
-fn names(runs: &[PathBuf], missing: &[usize]) -> Vec<String> {
+fn names(runs: &[PathBuf]) -> Vec<String> {
     let end = |run: &Path, parts: usize| {
         let all: Vec<String> =
             run.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
@@ -204,8 +198,7 @@ fn names(runs: &[PathBuf], missing: &[usize]) -> Vec<String> {
         ends.len() == runs.len()
     };
     let parts = (1..=4).find(is_unique).unwrap_or(usize::MAX);
-    let known = runs.iter().enumerate().filter(|(at, _)| !missing.contains(at));
-    known.map(|(_, run)| end(run, parts)).collect()
+    runs.iter().map(|run| end(run, parts)).collect()
 }
 
 /// A column of a file with a line of names; cells without a finite number have no value.

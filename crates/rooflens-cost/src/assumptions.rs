@@ -10,8 +10,6 @@ use crate::step::Mask;
 use crate::units::Unit;
 use crate::workload::Workload;
 
-/// The assumptions about `workload`; `positions` are those of the encoder, and `formats` are those that
-/// matmuls are made in.
 pub(crate) fn of(
     model: &Model,
     setup: &Setup,
@@ -41,8 +39,7 @@ pub(crate) fn of(
     if crate::memory::cache(model, setup).bytes_per_sequence > 0 {
         lines.push(format!("recurrent states {} (--state-dtype sets it)", setup.state(model).as_str()));
     }
-    let units = || model.kinds.iter().flat_map(|kind| &kind.layer.units);
-    if units().any(|unit| matches!(unit, Unit::Experts(_))) {
+    if model.units().any(|unit| matches!(unit, Unit::Experts(_))) {
         lines.push(match &setup.routing {
             Routing::Balanced => "routing balanced: as many experts activated as possible".to_owned(),
             Routing::Uniform => "routing uniform: each token activates each expert with the same \
@@ -52,7 +49,7 @@ pub(crate) fn of(
             Routing::Histogram { visits } => format!("routing as measured, {} experts", visits.len()),
         });
     }
-    if units().any(|unit| matches!(unit, Unit::Latent(_))) {
+    if model.units().any(|unit| matches!(unit, Unit::Latent(_))) {
         lines.push(
             match setup.latent {
                 LatentOrder::ByPhase => "MLA absorbed in decode, expanded in prefill",
@@ -104,9 +101,8 @@ pub(crate) fn of(
 /// How the cache lies in memory, where its format does not say it all.
 fn cache_layout(model: &Model, setup: &Setup) -> &'static str {
     let sparse = |unit: &Unit| matches!(unit, Unit::Latent(latent) if matches!(latent.mask, Mask::TopK(_)));
-    let mut units = model.kinds.iter().flat_map(|kind| &kind.layer.units);
     match setup.kv(model) {
-        Dtype::Fp8 if units.any(sparse) => {
+        Dtype::Fp8 if model.units().any(sparse) => {
             " in FlashMLA's layout (fp8 latent with a scale per 128 elements, 16-bit rotary part, fp8 index keys)"
         }
         _ => "",
@@ -115,8 +111,7 @@ fn cache_layout(model: &Model, setup: &Setup) -> &'static str {
 
 /// Whether the checkpoint quantises only weights, to 4 bits.
 fn has_narrow_weights(model: &Model) -> bool {
-    let mut units = model.kinds.iter().flat_map(|kind| &kind.layer.units);
-    units.any(|unit| match unit {
+    model.units().any(|unit| match unit {
         Unit::Linear(linear) => linear.storage.is_weight_only_4_bit(),
         Unit::Experts(experts) => experts.storage.is_weight_only_4_bit(),
         Unit::Latent(latent) => latent.storage.is_weight_only_4_bit(),
@@ -168,7 +163,6 @@ fn roofline(lines: &mut Vec<String>, setup: &Setup, device: &Device, formats: &[
     });
 }
 
-/// How devices are connected, and what the bound takes of it.
 fn communication(lines: &mut Vec<String>, setup: &Setup, device: &Device) {
     let reduced = match device.link_multicast {
         true => "multicast all-reduce (NVLink SHARP)",

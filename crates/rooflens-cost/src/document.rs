@@ -1,8 +1,5 @@
 //! An estimate as a document: every number of it, for programs.
 
-mod flat;
-mod places;
-
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,18 +11,15 @@ use crate::estimate::{Estimate, PhaseCost, PhaseTime};
 use crate::hardware::Device;
 use crate::inverse::Needs;
 use crate::layout::Refusal;
-use crate::memory::{Cache, MemoryFootprint};
-use crate::model::Model;
-use crate::operator::{Bytes, Flops, Work};
+use crate::memory::{Cache, MemoryFootprint, Window};
+use crate::model::{EncoderPart, Model};
+use crate::operator::{AllBytes, Flops, Work};
 use crate::practice::Assumed;
 use crate::roof::{Limit, Roof, Seconds};
 use crate::setup::Setup;
 use crate::step::Phase;
 use crate::tally::{HiddenSide, OperatorPlace, Tally, TallyRow};
 use crate::workload::Workload;
-
-pub(crate) use places::ranges;
-use places::{encoder_part, place_name};
 
 /// What a workload costs, and all it rests on. Work and times are those of the busiest device of each
 /// stage, all stages together; parameters and `kv` are the whole model's.
@@ -140,7 +134,7 @@ pub struct Params {
 
 /// What is kept for each sequence.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "flat::KvFacts")]
+#[serde(from = "FlatKvFacts")]
 pub struct KvFacts {
     /// Its format.
     pub(crate) dtype: Cow<'static, str>,
@@ -176,17 +170,6 @@ pub struct Totals {
     pub classes: BTreeMap<Cow<'static, str>, ClassTotals>,
 }
 
-/// Bytes with their sum.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "flat::AllBytes")]
-pub struct AllBytes {
-    /// By what they are.
-    #[serde(flatten)]
-    pub parts: Bytes,
-    /// All of them.
-    pub total: u128,
-}
-
 /// The work of a class of operators.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ClassTotals {
@@ -216,7 +199,7 @@ pub struct ClassTotals {
 
 /// A phase.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "flat::PhaseFacts")]
+#[serde(from = "FlatPhaseFacts")]
 pub struct PhaseFacts {
     /// What it does.
     pub phase: Phase,
@@ -308,7 +291,6 @@ pub struct OperatorFacts {
 
 impl Params {
     /// Those of a model.
-    #[must_use]
     pub fn of(model: &Model) -> Self {
         let total = model.parameters();
         let vision = model.vision.as_ref().map_or(0, crate::vision::Tower::parameters);
@@ -330,7 +312,6 @@ impl Params {
 
 impl EstimateDocument {
     /// The document of an estimate.
-    #[must_use]
     pub fn new(
         model: &Model,
         setup: &Setup,
@@ -393,10 +374,6 @@ fn model_facts(model: &Model) -> ModelFacts {
     }
 }
 
-fn all(parts: Bytes) -> AllBytes {
-    AllBytes { parts, total: parts.total() }
-}
-
 fn intensity(work: &Work) -> Option<f64> {
     let bytes = work.bytes.total();
     (bytes > 0).then(|| work.flops.useful as f64 / bytes as f64)
@@ -423,7 +400,7 @@ fn totals<'a>(
     let class = |name: &str, (work, time): (Work, Seconds)| ClassTotals {
         flops: work.flops,
         vector_flops: work.vector_flops,
-        bytes: all(work.bytes),
+        bytes: work.bytes.into(),
         link_bytes: work.link_bytes,
         intensity: intensity(&work),
         seconds: seconds.map(|_| time.bound),
@@ -435,7 +412,7 @@ fn totals<'a>(
     Totals {
         flops: work.flops,
         vector_flops: work.vector_flops,
-        bytes: all(work.bytes),
+        bytes: work.bytes.into(),
         link_bytes: work.link_bytes,
         inter_node_bytes: work.inter_node_bytes,
         intensity: intensity(&work),
@@ -543,7 +520,7 @@ fn operator_facts(
         dtype: roof.map_or(storage.compute, |roof| roof.compute_format(storage)).as_str().into(),
         flops: work.flops,
         vector_flops: work.vector_flops,
-        bytes: all(work.bytes),
+        bytes: work.bytes.into(),
         link_bytes: work.link_bytes,
         intensity: intensity(work),
         seconds: seconds.map(|_| row.seconds),
@@ -552,5 +529,144 @@ fn operator_facts(
             .filter(|all| *all > 0.0 && !hidden.has(&row.seconds))
             .map(|all| row.seconds.bound * row.layers as f64 / all),
         formula: row.operator.formula.into(),
+    }
+}
+
+fn encoder_part(model: &Model, number: usize) -> Option<&EncoderPart> {
+    model.encoder.as_ref().and_then(|encoder| encoder.parts.get(number))
+}
+
+fn place_name(model: &Model, place: OperatorPlace) -> String {
+    match place {
+        OperatorPlace::Vision(stage) => {
+            let stages = model.vision.as_ref().map(|tower| &tower.stages);
+            stages.and_then(|stages| stages.get(stage)).map_or("vision", |stage| stage.name).to_owned()
+        }
+        OperatorPlace::Encoder(number) => encoder_part(model, number).map_or_else(String::new, |part| {
+            if part.at.is_empty() {
+                part.name.to_owned()
+            } else {
+                format!("{} {}", part.name, ranges(&part.at))
+            }
+        }),
+        OperatorPlace::Before => "embedding".to_owned(),
+        OperatorPlace::Kind(kind) => model.kinds.get(kind).map_or_else(String::new, |kind| ranges(&kind.at)),
+        OperatorPlace::Draft(number) => format!("draft {number}"),
+        OperatorPlace::After => "head".to_owned(),
+    }
+}
+
+/// Numbers in order as ranges: `0-2, 5`, or every so many: `3-47 by 4`.
+pub(crate) fn ranges(numbers: &[u32]) -> String {
+    if let [first, second, .., last] = numbers {
+        let by = second - first;
+        if by > 1 && numbers.windows(2).all(|pair| pair[1] - pair[0] == by) {
+            return format!("{first}-{last} by {by}");
+        }
+    }
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match parts.last_mut() {
+            Some((_, end)) if *end + 1 == number => *end = number,
+            _ => parts.push((number, number)),
+        }
+    }
+    let part = |(start, end): &(u32, u32)| match start == end {
+        true => start.to_string(),
+        false => format!("{start}-{end}"),
+    };
+    let shown: Vec<String> = parts.iter().take(12).map(part).collect();
+    let more =
+        if parts.len() > 12 { format!(", … to {}", parts[parts.len() - 1].1) } else { String::new() };
+    shown.join(", ") + &more
+}
+
+// Serde reads flattened fields by way of a value that has no 128-bit numbers. The types below list the fields in full for
+// reading; writing uses the types themselves.
+
+#[derive(Deserialize, JsonSchema)]
+struct FlatKvFacts {
+    dtype: Cow<'static, str>,
+    #[serde(default)]
+    state_dtype: Cow<'static, str>,
+    bytes_per_token: u128,
+    windows: Vec<Window>,
+    bytes_per_sequence: u128,
+    #[serde(default)]
+    bytes_per_media_token: u128,
+}
+
+impl From<FlatKvFacts> for KvFacts {
+    fn from(flat: FlatKvFacts) -> Self {
+        let FlatKvFacts {
+            dtype,
+            state_dtype,
+            bytes_per_token,
+            windows,
+            bytes_per_sequence,
+            bytes_per_media_token,
+        } = flat;
+        let cache = Cache { bytes_per_token, windows, bytes_per_sequence, bytes_per_media_token };
+        KvFacts { dtype, state_dtype, cache }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct FlatPhaseFacts {
+    phase: Phase,
+    steps: u64,
+    tokens: u128,
+    flops: Flops,
+    vector_flops: u128,
+    bytes: AllBytes,
+    link_bytes: u128,
+    #[serde(default)]
+    inter_node_bytes: u128,
+    intensity: Option<f64>,
+    seconds: Option<f64>,
+    estimate_s: Option<f64>,
+    classes: BTreeMap<Cow<'static, str>, ClassTotals>,
+    time: Option<PhaseTime>,
+    #[serde(default)]
+    stages: Vec<StageCost>,
+    layers: Vec<LayerCost>,
+    operators: Vec<OperatorFacts>,
+}
+
+impl From<FlatPhaseFacts> for PhaseFacts {
+    fn from(flat: FlatPhaseFacts) -> Self {
+        PhaseFacts {
+            phase: flat.phase,
+            steps: flat.steps,
+            tokens: flat.tokens,
+            totals: Totals {
+                flops: flat.flops,
+                vector_flops: flat.vector_flops,
+                bytes: flat.bytes,
+                link_bytes: flat.link_bytes,
+                inter_node_bytes: flat.inter_node_bytes,
+                intensity: flat.intensity,
+                seconds: flat.seconds,
+                estimate_s: flat.estimate_s,
+                classes: flat.classes,
+            },
+            time: flat.time,
+            stages: flat.stages,
+            layers: flat.layers,
+            operators: flat.operators,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn numbers_as_ranges() {
+        assert_eq!(ranges(&[0, 1, 2, 5]), "0-2, 5");
+        assert_eq!(ranges(&[3, 7, 11]), "3-11 by 4");
+        assert_eq!(ranges(&[4]), "4");
+        assert_eq!(ranges(&[]), "");
     }
 }

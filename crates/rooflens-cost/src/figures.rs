@@ -18,15 +18,12 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// From start to end.
-    #[must_use]
     pub(crate) fn seconds(&self, spent: Spent) -> f64 {
         spent.seconds(self.overlap)
     }
 
     /// Seconds of the transfers between the stages of a pipeline for one step: `bytes` of activations, which
     /// each device of tensor parallelism sends whole or, split by token, in part.
-    #[must_use]
     pub(crate) fn between_stages(&self, bytes: u128) -> f64 {
         let Some(roof) = &self.roof else { return 0.0 };
         let parallel = self.setup.parallel;
@@ -53,7 +50,6 @@ impl Figure {
 pub struct Figures {
     /// What no implementation beats: best known kernels and formats, full overlap.
     pub bound: Figure,
-    /// What an implementation takes under stated assumptions.
     pub(crate) estimate: Figure,
     /// Those assumptions; none without a device.
     pub(crate) assumed: Option<Assumed>,
@@ -61,7 +57,6 @@ pub struct Figures {
 
 impl Figures {
     /// The figures of a setup on a device: none where it has no bandwidth or no matrix rate.
-    #[must_use]
     pub fn on(device: &Device, setup: &Setup) -> Option<Self> {
         let nodes = Nodes { size: setup.nodes.size.or(device.devices_per_node), ..setup.nodes };
         let assumed = setup.assume.on(device);
@@ -82,7 +77,6 @@ impl Figures {
     }
 
     /// The figures of a setup on devices of which nothing is known: work without times.
-    #[must_use]
     pub(crate) fn without_device(setup: &Setup) -> Self {
         let with = |practice: Practice| Setup { practice, ..setup.clone() };
         let figure = |practice, overlap| Figure { setup: with(practice), roof: None, overlap };

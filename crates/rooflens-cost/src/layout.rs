@@ -21,7 +21,6 @@ pub struct Refusal {
 
 impl Refusal {
     /// As a sentence.
-    #[must_use]
     pub fn words(&self) -> String {
         format!("engines refuse this layout: {}", self.reason)
     }
@@ -33,13 +32,11 @@ const BLOCK: u64 = 128;
 const VOCABULARY: u64 = 64;
 
 /// Why engines (vLLM, SGLang) refuse to shard `model` as `setup` says; nothing where they do not.
-#[must_use]
 pub(crate) fn refusals(model: &Model, setup: &Setup) -> Vec<Refusal> {
     let mut found = Found::default();
     let (tp, ep) = (setup.parallel.tp, setup.parallel.ep);
-    let layers = model.kinds.iter().flat_map(|kind| &kind.layer.units);
     let encoder = model.encoder.iter().flat_map(|encoder| &encoder.parts).flat_map(|part| &part.units);
-    for unit in layers.chain(encoder) {
+    for unit in model.units().chain(encoder) {
         found.unit(unit, setup);
     }
     if !model.vocab.next_multiple_of(VOCABULARY).is_multiple_of(tp) {
@@ -60,11 +57,10 @@ pub(crate) fn refusals(model: &Model, setup: &Setup) -> Vec<Refusal> {
         }
     }
     if ep > 1 {
-        let layers = model.kinds.iter().flat_map(|kind| &kind.layer.units);
-        for experts in
-            layers.filter_map(|unit| if let Unit::Experts(experts) = unit { Some(experts) } else { None })
-        {
-            if !experts.count.is_multiple_of(ep) {
+        for unit in model.units() {
+            if let Unit::Experts(experts) = unit
+                && !experts.count.is_multiple_of(ep)
+            {
                 found.add("experts", format!("{} experts are not divisible by ep {ep}", experts.count));
             }
         }
@@ -78,7 +74,6 @@ struct Found {
 }
 
 impl Found {
-    /// Each reason once, however many layers have it.
     fn add(&mut self, what: &'static str, reason: String) {
         let refusal = Refusal { what: what.into(), reason };
         if !self.refusals.contains(&refusal) {

@@ -44,29 +44,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What a change of the design would do to the lower bound of a decode step:
-//!
-//! ```
-//! use rooflens_cost::blueprint::Blueprint;
-//! use rooflens_cost::hardware::Catalog;
-//! use rooflens_cost::{Estimate, Setup, Workload};
-//!
-//! # let config = br#"{"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
-//! #     "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
-//! #     "vocab_size": 128256, "torch_dtype": "bfloat16"}"#;
-//! let mut design = Blueprint::new(config, None)?;
-//! let h100 = Catalog::embedded().find("h100")?;
-//! let seconds = |design: &Blueprint| -> Result<f64, Box<dyn std::error::Error>> {
-//!     let workload = Workload::decode(64, 8192);
-//!     let estimate = Estimate::new(&design.model()?, &Setup::default(), &workload, Some(h100))?;
-//!     estimate.seconds().ok_or_else(|| "no device".into())
-//! };
-//! let before = seconds(&design)?;
-//! design.set("num_key_value_heads", "4")?;
-//! assert!(seconds(&design)? < 0.65 * before); // the cache outweighs the weights here
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
 //! # Modules
 //!
 //! | from the config to the model | |
@@ -122,9 +99,9 @@ pub mod vision;
 pub mod workload;
 
 pub use config::ConfigError;
-pub use estimate::{Estimate, EstimateError};
+pub use estimate::Estimate;
 pub use model::Model;
 pub use parallel::Parallel;
 pub use questions::{blueprint, compare, crossover, hold, inverse, sweep, tiles};
 pub use setup::Setup;
-pub use workload::Workload;
+pub use workload::{EstimateError, Workload};

@@ -3,15 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::encoder::Encoder;
-use crate::estimate::vision_setup;
 use crate::hardware::Device;
-use crate::model::Model;
+use crate::model::{Encoder, Model};
 use crate::operator::Operator;
 use crate::routing::Touch;
 use crate::setup::Setup;
 use crate::step::Step;
-use crate::tally::visit;
+use crate::tally::{visit, visit_encoder};
 use crate::units::{Kept, Slice, Unit};
 use crate::vision::TowerStage;
 use crate::workload::Workload;
@@ -59,7 +57,6 @@ impl Cache {
     }
 
     /// Bytes of a sequence of `tokens` tokens and `media` tokens of images or positions of the encoder.
-    #[must_use]
     pub fn bytes(&self, tokens: u64, media: u64) -> u128 {
         let windows =
             self.windows.iter().map(|window| u128::from(tokens.min(window.tokens)) * window.bytes_per_token);
@@ -98,13 +95,10 @@ pub struct MemoryFootprint {
 const PREFILL_STEP: u64 = 8192;
 
 /// What the whole model keeps for each sequence, on one device as large as need be.
-#[must_use]
 pub fn cache(model: &Model, setup: &Setup) -> Cache {
-    let whole = Setup { parallel: crate::parallel::Parallel::NONE, ..setup.clone() };
-    stage_cache(model, &whole, 0)
+    stage_cache(model, &setup.on_one_device(), 0)
 }
 
-/// Layers of a kind that stand in a stage of the pipeline.
 pub(crate) fn layers_in_stage(model: &Model, setup: &Setup, stage: u64, at: &[u32]) -> u64 {
     let pp = setup.parallel.pp;
     let depth = u64::from(model.depth);
@@ -137,7 +131,7 @@ fn stage_weights(model: &Model, setup: &Setup, stage: u64, drafts: bool) -> u128
     if stage == 0 {
         bytes += of(&model.before);
         if let Some(tower) = &model.vision {
-            let setup = vision_setup(setup);
+            let setup = setup.of_vision();
             let pass = setup.pass(model, Step::vision(1, 1), 0, Touch::Expected);
             let units =
                 |stage: &TowerStage| stage.units.iter().map(|unit| unit.weight_bytes(&pass)).sum::<u128>();
@@ -184,7 +178,7 @@ fn encoder_activations(model: &Model, setup: &Setup, sequences: u64, positions: 
     let pass = setup.pass(model, Step::encoder(sequences, positions), 0, Touch::Expected);
     let stream = 2 * pass.activation_bytes(pass.step.tokens() * u128::from(model.hidden));
     let mut most = 0;
-    encoder.visit(&pass, &mut Vec::new(), |_, _, operators| {
+    visit_encoder(encoder, &pass, &mut Vec::new(), |_, _, operators| {
         let largest = operators.iter().map(|operator| operator.work.bytes.activations).max();
         most = most.max(stream + largest.unwrap_or(0));
     });
@@ -193,7 +187,6 @@ fn encoder_activations(model: &Model, setup: &Setup, sequences: u64, positions: 
 
 /// What the fullest device holds for a workload of the decoder; `media` are the tokens of images, or the
 /// positions of the encoder, that it attends to, and `vision` is what activations of images take at once.
-#[must_use]
 pub(crate) fn memory(
     model: &Model,
     setup: &Setup,

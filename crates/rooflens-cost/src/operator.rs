@@ -21,15 +21,13 @@ pub struct Flops {
 }
 
 impl Flops {
-    /// The same in all counts.
-    #[must_use]
     pub(crate) fn same(flops: u128) -> Self {
         Self { as_counted: flops, useful: flops, issued: flops }
     }
 }
 
 /// Bytes that move between memory and chip.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bytes {
     /// Weights read, scales included.
     pub weights: u128,
@@ -43,9 +41,30 @@ pub struct Bytes {
 
 impl Bytes {
     /// All of them.
-    #[must_use]
     pub fn total(&self) -> u128 {
         self.weights + self.kv_read + self.kv_write + self.activations
+    }
+}
+
+/// Bytes that move between memory and chip, with their sum.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+pub struct AllBytes {
+    /// Weights read, scales included.
+    pub weights: u128,
+    /// Cached keys, values or states read.
+    pub kv_read: u128,
+    /// Keys, values or states written to the cache.
+    pub kv_write: u128,
+    /// Activations read and written.
+    pub activations: u128,
+    /// All of them.
+    pub total: u128,
+}
+
+impl From<Bytes> for AllBytes {
+    fn from(bytes: Bytes) -> Self {
+        let Bytes { weights, kv_read, kv_write, activations } = bytes;
+        AllBytes { weights, kv_read, kv_write, activations, total: bytes.total() }
     }
 }
 
@@ -77,82 +96,33 @@ pub struct Operator {
     pub work: Work,
     /// How its weights are stored and what is multiplied.
     pub storage: Storage,
-    /// How its useful operations are counted.
     pub(crate) formula: &'static str,
 }
 
-impl Add for Flops {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self {
-            as_counted: self.as_counted + other.as_counted,
-            useful: self.useful + other.useful,
-            issued: self.issued + other.issued,
+macro_rules! sums_and_multiples {
+    ($type:ident: $($field:ident),+) => {
+        impl Add for $type {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                Self { $($field: self.$field + other.$field),+ }
+            }
         }
-    }
+
+        impl Mul<u128> for $type {
+            type Output = Self;
+            fn mul(self, times: u128) -> Self {
+                Self { $($field: self.$field * times),+ }
+            }
+        }
+    };
 }
 
-impl Mul<u128> for Flops {
-    type Output = Self;
-    fn mul(self, times: u128) -> Self {
-        Self { as_counted: self.as_counted * times, useful: self.useful * times, issued: self.issued * times }
-    }
-}
-
-impl Add for Bytes {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self {
-            weights: self.weights + other.weights,
-            kv_read: self.kv_read + other.kv_read,
-            kv_write: self.kv_write + other.kv_write,
-            activations: self.activations + other.activations,
-        }
-    }
-}
-
-impl Mul<u128> for Bytes {
-    type Output = Self;
-    fn mul(self, times: u128) -> Self {
-        Self {
-            weights: self.weights * times,
-            kv_read: self.kv_read * times,
-            kv_write: self.kv_write * times,
-            activations: self.activations * times,
-        }
-    }
-}
-
-impl Add for Work {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self {
-            flops: self.flops + other.flops,
-            vector_flops: self.vector_flops + other.vector_flops,
-            bytes: self.bytes + other.bytes,
-            link_bytes: self.link_bytes + other.link_bytes,
-            inter_node_bytes: self.inter_node_bytes + other.inter_node_bytes,
-            copied_flops: self.copied_flops + other.copied_flops,
-        }
-    }
-}
+sums_and_multiples!(Flops: as_counted, useful, issued);
+sums_and_multiples!(Bytes: weights, kv_read, kv_write, activations);
+sums_and_multiples!(Work: flops, vector_flops, bytes, link_bytes, inter_node_bytes, copied_flops);
 
 impl AddAssign for Work {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
-    }
-}
-
-impl Mul<u128> for Work {
-    type Output = Self;
-    fn mul(self, times: u128) -> Self {
-        Self {
-            flops: self.flops * times,
-            vector_flops: self.vector_flops * times,
-            bytes: self.bytes * times,
-            link_bytes: self.link_bytes * times,
-            inter_node_bytes: self.inter_node_bytes * times,
-            copied_flops: self.copied_flops * times,
-        }
     }
 }

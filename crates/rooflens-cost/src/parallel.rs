@@ -25,14 +25,12 @@ impl Parallel {
     pub const NONE: Parallel = Parallel { tp: 1, pp: 1, ep: 1, dp: 1 };
 
     /// Devices in all.
-    #[must_use]
     pub fn devices(&self) -> u64 {
         self.tp * self.pp * self.dp
     }
 
     /// Boundaries between stages of a pipeline that lie between nodes of `node` devices. The devices of a
     /// replica are numbered stage by stage.
-    #[must_use]
     pub(crate) fn stages_across_nodes(&self, node: Option<u64>) -> u64 {
         let Some(node) = node.filter(|node| *node > 0) else { return 0 };
         let at = |stage: u64| stage * self.tp / node;
@@ -40,7 +38,6 @@ impl Parallel {
     }
 
     /// The place of device `rank` of a stage's first replica.
-    #[must_use]
     pub fn place(&self, rank: u64) -> ParallelPlace {
         let tp = Slice { of: self.tp, rank: rank % self.tp };
         if self.ep <= 1 {
@@ -56,7 +53,6 @@ impl Parallel {
     }
 
     /// Why it cannot be, if it cannot.
-    #[must_use]
     pub fn fault(&self, depth: u32) -> Option<String> {
         let Parallel { tp, pp, ep, dp } = *self;
         if [tp, pp, ep, dp].contains(&0) {

@@ -23,59 +23,42 @@ pub enum LatentOrder {
 /// One step on one device.
 #[derive(Debug, Clone)]
 pub struct Pass<'a> {
-    /// The step.
-    pub step: Step,
-    /// The device's place in tensor parallelism.
-    pub tp: Slice,
-    /// The device's place in expert parallelism.
-    pub ep: Slice,
-    /// The device's place among those that share each expert.
-    pub expert_tp: Slice,
+    pub(crate) step: Step,
+    pub(crate) tp: Slice,
+    pub(crate) ep: Slice,
+    pub(crate) expert_tp: Slice,
     /// Batches of this size that the experts of one device serve: replicas in expert parallelism.
-    pub expert_batches: u64,
-    /// Format of activations.
-    pub activation: Dtype,
-    /// Format of cached keys and values.
-    pub kv: Storage,
-    /// Format of states.
-    pub state: Storage,
+    pub(crate) expert_batches: u64,
+    pub(crate) activation: Dtype,
+    pub(crate) kv: Storage,
+    pub(crate) state: Storage,
     /// Format in which tokens travel to experts.
-    pub dispatch: Dtype,
+    pub(crate) dispatch: Dtype,
     /// Whether work that every device of tensor parallelism would repeat is split by token instead.
-    pub sequence_parallel: bool,
-    /// Whether switches reduce and multicast.
-    pub multicast: bool,
+    pub(crate) sequence_parallel: bool,
+    pub(crate) multicast: bool,
     /// Devices of a node; none where all devices are in one.
-    pub node: Option<u64>,
-    /// How tokens choose experts.
-    pub routing: &'a Routing,
-    /// Which end of the band of touched experts.
-    pub touch: Touch,
-    /// In which order latent attention multiplies.
-    pub latent: LatentOrder,
+    pub(crate) node: Option<u64>,
+    pub(crate) routing: &'a Routing,
+    pub(crate) touch: Touch,
+    pub(crate) latent: LatentOrder,
 }
 
 impl Pass<'_> {
-    /// Bytes of activations.
-    #[must_use]
     pub(crate) fn activation_bytes(&self, elements: u128) -> u128 {
         (elements * u128::from(self.activation.bits())).div_ceil(8)
     }
 
     /// This device's part of rows that no weight's shard decides: all of them, or, split by token, its own.
-    #[must_use]
     pub(crate) fn replicated_rows(&self, rows: u128) -> u128 {
         if self.sequence_parallel { self.tp.part_of(rows) } else { rows }
     }
 
-    /// Bytes of cached keys and values.
-    #[must_use]
     pub(crate) fn kv_bytes(&self, elements: u128) -> u128 {
         self.kv.bytes(elements)
     }
 
     /// How many of `count` experts at least one of `tokens` tokens visits.
-    #[must_use]
     pub(crate) fn touched(&self, count: u64, top_k: u64, tokens: u128) -> f64 {
         self.routing.touched(count, top_k, tokens).of(self.touch)
     }

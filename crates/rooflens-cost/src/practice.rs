@@ -20,8 +20,6 @@ pub struct Practice {
 }
 
 impl Practice {
-    /// The best that is known on a device.
-    #[must_use]
     pub(crate) fn best(device: Option<&Device>) -> Self {
         Self {
             sequence_parallel: true,
@@ -112,7 +110,6 @@ const LAUNCH_S: f64 = 2e-6;
 const LATENCY_S: f64 = 10e-6;
 
 impl Assume {
-    /// The keys that can be set, with what they stand for.
     pub(crate) const KEYS: &[(&str, &str)] = &[
         ("gemm", "share of the matrix peak in GEMMs"),
         ("attention", "share of the matrix peak in attention"),
@@ -139,11 +136,11 @@ impl Assume {
     /// # Ok::<(), String>(())
     /// ```
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let wrong = |wanted: &str| format!("{key}={value}: expected {wanted}");
+        let wrong = |wanted: String| format!("{key}={value}: expected {wanted}");
         let share = |least_is_zero: bool| {
             let number = value.parse::<f64>().ok();
             let fits = |number: &f64| *number <= 1.0 && (*number > 0.0 || least_is_zero && *number == 0.0);
-            number.filter(fits).ok_or_else(|| wrong("a share up to 1, as 0.8"))
+            number.filter(fits).ok_or_else(|| wrong("a share up to 1, as 0.8".to_owned()))
         };
         let time = || {
             let (digits, unit) = match value.strip_suffix("us").or_else(|| value.strip_suffix("µs")) {
@@ -151,7 +148,7 @@ impl Assume {
                 None => (value.strip_suffix("ms").unwrap_or(""), 1e-3),
             };
             let number = digits.parse::<f64>().ok().filter(|number| (0.0..=1e6).contains(number));
-            number.map(|number| number * unit).ok_or_else(|| wrong("a time, as 2us"))
+            number.map(|number| number * unit).ok_or_else(|| wrong("a time, as 2us".to_owned()))
         };
         match key {
             "gemm" => self.gemm = Some(share(false)?),
@@ -162,32 +159,19 @@ impl Assume {
             "latency" => self.latency_s = Some(time()?),
             "overlap" => self.overlap = Some(share(true)?),
             "all-reduce" => {
-                self.all_reduce = Some(match value {
-                    "ring" => AllReduce::Ring,
-                    "multicast" => AllReduce::Multicast,
-                    _ => return Err(wrong("ring or multicast")),
-                });
+                let ways = [("ring", AllReduce::Ring), ("multicast", AllReduce::Multicast)];
+                self.all_reduce = Some(one_of(value, ways).map_err(wrong)?);
             }
             "sequence-parallel" => {
-                self.sequence_parallel = Some(match value {
-                    "yes" => true,
-                    "no" => false,
-                    _ => return Err(wrong("yes or no")),
-                });
+                self.sequence_parallel = Some(one_of(value, [("yes", true), ("no", false)]).map_err(wrong)?);
             }
             "dispatch" => {
-                self.dispatch = Some(match value {
-                    "bf16" => Dtype::Bf16,
-                    "fp8" => Dtype::Fp8,
-                    _ => return Err(wrong("bf16 or fp8")),
-                });
+                let formats = [("bf16", Dtype::Bf16), ("fp8", Dtype::Fp8)];
+                self.dispatch = Some(one_of(value, formats).map_err(wrong)?);
             }
             "activations" => {
-                self.activations = Some(match value {
-                    "checkpoint" => Activations::Checkpoint,
-                    "fp8" => Activations::Fp8,
-                    _ => return Err(wrong("checkpoint or fp8")),
-                });
+                let formats = [("checkpoint", Activations::Checkpoint), ("fp8", Activations::Fp8)];
+                self.activations = Some(one_of(value, formats).map_err(wrong)?);
             }
             _ => {
                 let known: Vec<&str> = Self::KEYS.iter().map(|(key, _)| *key).collect();
@@ -203,7 +187,6 @@ impl Assume {
     }
 
     /// Every assumption on a device.
-    #[must_use]
     pub fn on(&self, device: &Device) -> Assumed {
         let measured = device
             .measured_bf16_matmul_flops_per_s
@@ -231,8 +214,6 @@ impl Assume {
 }
 
 impl Assumed {
-    /// What devices do together under these assumptions.
-    #[must_use]
     pub(crate) fn practice(&self) -> Practice {
         Practice {
             sequence_parallel: self.sequence_parallel,
@@ -242,7 +223,6 @@ impl Assumed {
     }
 
     /// In words, as lines of the report's assumptions.
-    #[must_use]
     pub fn words(&self, devices: u64, routed: bool, weight_only: bool) -> Vec<String> {
         let mut words = vec![
             format!(
@@ -289,6 +269,12 @@ impl Assumed {
         }
         words.join("; ")
     }
+}
+
+/// The value of that name; else the names.
+fn one_of<T>(name: &str, known: [(&str, T); 2]) -> Result<T, String> {
+    let names = format!("{} or {}", known[0].0, known[1].0);
+    known.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value).ok_or(names)
 }
 
 fn percent(share: f64) -> String {

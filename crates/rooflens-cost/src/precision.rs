@@ -42,7 +42,6 @@ impl Dtype {
     ];
 
     /// Name, as in `bf16`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Dtype::Fp32 => "fp32",
@@ -57,8 +56,6 @@ impl Dtype {
         }
     }
 
-    /// Width of one element in memory.
-    #[must_use]
     pub(crate) fn bits(self) -> u64 {
         match self {
             Dtype::Fp32 | Dtype::Tf32 => 32,
@@ -75,36 +72,29 @@ impl Dtype {
 pub struct Storage {
     /// What one element is.
     pub element: Dtype,
-    /// What a group of elements shares: scales, zero points.
     pub(crate) group: Option<Group>,
     /// What the matrix units multiply: weight-only formats are widened first.
     pub compute: Dtype,
 }
 
-/// What a group of quantised elements carries beside its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Group {
-    /// Elements in a group.
     pub(crate) elements: u64,
-    /// Bits that the group shares.
     pub(crate) bits: u64,
 }
 
 impl Storage {
     /// Elements without scales, multiplied as they are.
-    #[must_use]
     pub const fn plain(element: Dtype) -> Self {
         Self { element, group: None, compute: element }
     }
 
     /// Elements with `bits` shared by each `elements` of them.
-    #[must_use]
     pub(crate) const fn grouped(element: Dtype, elements: u64, bits: u64, compute: Dtype) -> Self {
         Self { element, group: Some(Group { elements, bits }), compute }
     }
 
     /// Bytes of `elements` elements with what their groups share, rounded up.
-    #[must_use]
     pub fn bytes(&self, elements: u128) -> u128 {
         let shared = self
             .group
@@ -114,13 +104,11 @@ impl Storage {
 
     /// Whether only the weights are narrow, 4 bits, and activations are multiplied in 16 bits: a format that
     /// kernels may also multiply with 8-bit activations.
-    #[must_use]
     pub(crate) fn is_weight_only_4_bit(&self) -> bool {
         self.element.bits() == 4 && self.compute.bits() == 16
     }
 
     /// Bits an element takes, its part of the scales included.
-    #[must_use]
     pub fn bits_per_element(&self) -> f64 {
         let shared = self.group.map_or(0.0, |group| group.bits as f64 / group.elements.max(1) as f64);
         self.element.bits() as f64 + shared

@@ -27,7 +27,6 @@ pub enum Limit {
 
 impl Limit {
     /// Name, as in `memory`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Limit::Compute => "compute",
@@ -54,8 +53,6 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// Of so many layers.
-    #[must_use]
     pub(crate) fn times(&self, layers: f64) -> Self {
         Self {
             compute: self.compute * layers,
@@ -66,13 +63,10 @@ impl Seconds {
         }
     }
 
-    /// The longest of the four.
     fn longest(&self) -> f64 {
         self.compute.max(self.vector).max(self.memory).max(self.link)
     }
 
-    /// What takes the longest.
-    #[must_use]
     pub(crate) fn limit(&self) -> Limit {
         let all = [
             (self.memory, Limit::Memory),
@@ -119,13 +113,11 @@ pub struct Roof {
     int4_weights: Option<Dtype>,
     /// What is reached of the rates; nothing for a bound, which reaches them.
     reached: Option<Assumed>,
-    /// What had to be assumed.
     pub(crate) notes: Vec<String>,
 }
 
 impl Roof {
     /// The roof of a device: none without a bandwidth and any rate of matmuls.
-    #[must_use]
     pub fn of(device: &Device) -> Option<Self> {
         let bandwidth = device.bandwidth_bytes_per_s?;
         let mut notes = Vec::new();
@@ -165,7 +157,6 @@ impl Roof {
     }
 
     /// The same, with the links that the devices of a setup have among themselves.
-    #[must_use]
     pub(crate) fn of_setup(device: &Device, setup: &Setup) -> Option<Self> {
         let mut roof = Self::of(device)?;
         let node = setup.nodes.size.or(device.devices_per_node).unwrap_or(u64::MAX);
@@ -186,15 +177,12 @@ impl Roof {
 
     /// What no implementation beats: with the narrowest activations for which there are kernels, and links
     /// between nodes as the setup has them.
-    #[must_use]
     pub(crate) fn bound(device: &Device, setup: &Setup) -> Option<Self> {
         let mut roof = Self { inter_node: setup.nodes.rate(), ..Self::of_setup(device, setup)? };
         roof.take_8_bit_activations(device);
         Some(roof)
     }
 
-    /// What an implementation reaches under assumptions.
-    #[must_use]
     pub(crate) fn estimate(device: &Device, setup: &Setup, assumed: Assumed) -> Option<Self> {
         let mut roof = Self { inter_node: setup.nodes.rate(), ..Self::of_setup(device, setup)? };
         match assumed.activations {
@@ -219,13 +207,11 @@ impl Roof {
     }
 
     /// What is reached of the rates; nothing for a bound.
-    #[must_use]
     pub(crate) fn reached(&self) -> Option<&Assumed> {
         self.reached.as_ref()
     }
 
     /// The format in which weights that are stored so are multiplied.
-    #[must_use]
     pub fn compute_format(&self, storage: &Storage) -> Dtype {
         let narrow = match storage.element {
             Dtype::Fp4 => self.fp4_weights,
@@ -236,13 +222,11 @@ impl Roof {
     }
 
     /// Operations a second of the matrix units in a format.
-    #[must_use]
     pub fn matrix(&self, dtype: Dtype) -> f64 {
         self.matrix[Dtype::ALL.iter().position(|known| *known == dtype).unwrap_or(0)]
     }
 
     /// The same roof with `factor` times the matrix rate and `bytes` times the bandwidth.
-    #[must_use]
     pub fn scaled(&self, factor: f64, bytes: f64) -> Self {
         Self {
             matrix: self.matrix.map(|rate| rate * factor),
@@ -253,7 +237,6 @@ impl Roof {
     }
 
     /// The time of an operator.
-    #[must_use]
     pub fn seconds(&self, operator: &Operator) -> Seconds {
         let peak = self.seconds_of(&operator.work, self.compute_format(&operator.storage));
         let Some(reached) = &self.reached else { return peak };
@@ -269,7 +252,6 @@ impl Roof {
     }
 
     /// The lower bound of work in a format.
-    #[must_use]
     pub fn seconds_of(&self, work: &Work, dtype: Dtype) -> Seconds {
         let compute = work.flops.useful as f64 / self.matrix(dtype);
         let vector = work.vector_flops as f64 / self.vector;

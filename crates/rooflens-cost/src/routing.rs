@@ -47,8 +47,6 @@ pub struct Band {
 }
 
 impl Band {
-    /// One end of it.
-    #[must_use]
     pub(crate) fn of(&self, touch: Touch) -> f64 {
         match touch {
             Touch::Min => self.min,
@@ -69,7 +67,6 @@ impl Routing {
     /// assert_eq!((band.min, band.max), (8.0, 128.0));
     /// assert!((band.expected - 82.4).abs() < 0.1); // 128·(1 - (1 - 8/128)^16)
     /// ```
-    #[must_use]
     pub fn touched(&self, count: u64, top_k: u64, tokens: u128) -> Band {
         let (experts, chosen) = (count as f64, top_k.min(count) as f64);
         if tokens == 0 || count == 0 {

@@ -56,7 +56,6 @@ impl Nodes {
     pub(crate) const USUAL_BYTES_PER_S: f64 = 400e9 / 8.0;
 
     /// Bytes a second that each device sends to other nodes.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         self.bytes_per_s.unwrap_or(Self::USUAL_BYTES_PER_S)
     }
@@ -92,8 +91,6 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// Format of activations.
-    #[must_use]
     pub(crate) fn activation(&self, model: &Model) -> Dtype {
         self.activation.unwrap_or(match model.dtype {
             // Nothing below 16 bits is an activation between operators.
@@ -103,25 +100,34 @@ impl Setup {
     }
 
     /// Format of cached keys and values.
-    #[must_use]
     pub fn kv(&self, model: &Model) -> Dtype {
         self.kv.or(model.kv).unwrap_or_else(|| self.activation(model))
     }
 
-    /// Format of recurrent states.
-    #[must_use]
     pub(crate) fn state(&self, model: &Model) -> Dtype {
         self.state.or(model.state).unwrap_or_else(|| self.activation(model))
     }
 
+    pub(crate) fn on_one_device(&self) -> Self {
+        Self { parallel: Parallel::NONE, ..self.clone() }
+    }
+
+    /// How a vision tower is sharded: over the devices of tensor parallelism, or not at all.
+    pub(crate) fn of_vision(&self) -> Self {
+        match self.vision {
+            VisionSharding::Tensor => {
+                Self { parallel: Parallel { tp: self.parallel.tp, ..Parallel::NONE }, ..self.clone() }
+            }
+            VisionSharding::Data => self.on_one_device(),
+        }
+    }
+
     /// Sequences of one replica.
-    #[must_use]
     pub fn sequences(&self, batch: u64) -> u64 {
         batch.div_ceil(self.parallel.dp.max(1))
     }
 
     /// A step on device `rank` of a stage; rank 0 is never the least busy.
-    #[must_use]
     pub fn pass(&self, model: &Model, step: Step, rank: u64, touch: Touch) -> Pass<'_> {
         let place = self.parallel.place(rank);
         let activation = self.activation(model);

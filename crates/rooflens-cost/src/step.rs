@@ -19,7 +19,6 @@ pub enum Phase {
 
 impl Phase {
     /// Name, as in `prefill`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Phase::Prefill => "prefill",
@@ -49,37 +48,30 @@ pub struct Step {
 
 impl Step {
     /// Reads `new` tokens of each of `sequences` sequences, after `past` cached ones.
-    #[must_use]
     pub fn prefill(sequences: u64, new: u64, past: u64) -> Self {
         Self { phase: Phase::Prefill, sequences, new, past, sampled: 1, media: 0 }
     }
 
     /// Makes one token of each of `sequences` sequences, after `past` cached ones.
-    #[must_use]
     pub fn decode(sequences: u64, past: u64) -> Self {
         Self { phase: Phase::Decode, sequences, new: 1, past, sampled: 1, media: 0 }
     }
 
     /// `images` pictures (or windows of them) of `tokens` patches each, which all see each other.
-    #[must_use]
     pub(crate) fn vision(images: u64, tokens: u64) -> Self {
         Self { phase: Phase::Vision, sequences: images, new: tokens, past: 0, sampled: 0, media: 0 }
     }
 
     /// The encoder over `positions` positions of each of `sequences` sequences, which all see each other.
-    #[must_use]
     pub fn encoder(sequences: u64, positions: u64) -> Self {
         Self { phase: Phase::Encoder, sequences, new: positions, past: 0, sampled: 0, media: 0 }
     }
 
-    /// New tokens in all.
-    #[must_use]
     pub(crate) fn tokens(&self) -> u128 {
         u128::from(self.sequences) * u128::from(self.new)
     }
 
     /// Tokens that stand in the cache after the pass, in all.
-    #[must_use]
     pub(crate) fn context(&self) -> u128 {
         u128::from(self.sequences) * (u128::from(self.past) + u128::from(self.new))
     }
@@ -104,7 +96,6 @@ pub enum Mask {
 
 impl Mask {
     /// Query-key pairs if nothing were masked: what frameworks count.
-    #[must_use]
     pub fn pairs_counted(self, step: &Step) -> u128 {
         match self {
             Mask::Cross => step.tokens() * u128::from(step.media),
@@ -126,7 +117,6 @@ impl Mask {
     /// assert_eq!(Mask::Window(4).pairs(&step), 3 + 4 + 4 + 4);
     /// assert_eq!(Mask::Chunk(4).pairs(&step), 3 + 4 + 1 + 2);
     /// ```
-    #[must_use]
     pub fn pairs(self, step: &Step) -> u128 {
         let (past, new) = (u128::from(step.past), u128::from(step.new));
         let a_sequence = match self {
@@ -142,7 +132,6 @@ impl Mask {
     }
 
     /// Keys of one sequence that stood in the cache before the pass and are read in it.
-    #[must_use]
     pub fn read(self, step: &Step) -> u64 {
         match self {
             Mask::All | Mask::Causal => step.past,

@@ -1,7 +1,6 @@
 //! The operators of a run of steps, added up.
 
-use crate::encoder::Encoder;
-use crate::model::Model;
+use crate::model::{Encoder, Model};
 use crate::operator::{Operator, Work};
 use crate::pass::Pass;
 use crate::roof::{Roof, Seconds};
@@ -27,7 +26,6 @@ pub enum OperatorPlace {
     After,
 }
 
-/// The parts of a model in the order of execution, each with the number of layers that are so.
 fn parts(model: &Model, has_media: bool) -> impl Iterator<Item = (OperatorPlace, u64, &[Unit])> {
     let kinds = model.kinds.iter().enumerate();
     let kinds = kinds.filter(move |(_, kind)| has_media || !kind.layer.media_only);
@@ -52,6 +50,21 @@ pub fn visit(
             unit.operators(pass, buffer);
         }
         each(place, layers, buffer);
+    }
+}
+
+pub(crate) fn visit_encoder(
+    encoder: &Encoder,
+    pass: &Pass,
+    buffer: &mut Vec<Operator>,
+    mut each: impl FnMut(OperatorPlace, u64, &[Operator]),
+) {
+    for (number, part) in encoder.parts.iter().enumerate() {
+        buffer.clear();
+        for unit in &part.units {
+            unit.operators(pass, buffer);
+        }
+        each(OperatorPlace::Encoder(number), part.count(), buffer);
     }
 }
 
@@ -136,7 +149,6 @@ pub(crate) fn visit_drafts(
 /// An operator of a run of steps.
 #[derive(Debug, Clone)]
 pub struct TallyRow {
-    /// Where it stands.
     pub(crate) place: OperatorPlace,
     /// Layers that have it.
     pub layers: u64,
@@ -146,12 +158,9 @@ pub struct TallyRow {
     pub seconds: Seconds,
 }
 
-/// Time that a device is busy with its own work, and time that its links are.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Spent {
-    /// Of its matrix units, vector units and memory, one operator after the other.
     pub(crate) local_s: f64,
-    /// Of its links.
     pub(crate) link_s: f64,
 }
 
@@ -163,7 +172,6 @@ impl Spent {
     }
 
     /// From start to end, where the share `overlap` of the communication is hidden behind other work.
-    #[must_use]
     pub(crate) fn seconds(&self, overlap: f64) -> f64 {
         let hidden = overlap * self.link_s;
         // Written so that full overlap is exactly the longer of the two.
@@ -176,9 +184,6 @@ impl Spent {
 pub struct Tally {
     /// In the order of execution.
     pub rows: Vec<TallyRow>,
-    /// Steps.
-    pub(crate) steps: u64,
-    /// Seconds of transfers between stages.
     pub(crate) between_stages_s: f64,
 }
 
@@ -187,14 +192,10 @@ impl Tally {
     pub fn add(&mut self, model: &Model, pass: &Pass, roof: Option<&Roof>, buffer: &mut Vec<Operator>) {
         let mut at = 0;
         visit(model, pass, buffer, |place, layers, operators| {
-            for operator in operators {
-                self.add_operator(&mut at, place, layers, operator, roof);
-            }
+            self.add_all(&mut at, place, layers, operators, roof)
         });
-        self.steps += 1;
     }
 
-    /// Adds a step whose sequences differ: `groups` of equal ones, and `sampled` rows of logits in all.
     pub(crate) fn add_ragged(
         &mut self,
         model: &Model,
@@ -205,11 +206,8 @@ impl Tally {
     ) {
         let mut at = 0;
         visit_ragged(model, setup, groups, sampled, |place, layers, _, operators| {
-            for operator in operators {
-                self.add_operator(&mut at, place, layers, operator, roof);
-            }
+            self.add_all(&mut at, place, layers, operators, roof)
         });
-        self.steps += 1;
     }
 
     /// Adds the passes that draft `draft` tokens: each a draft layer and the head for one token.
@@ -217,13 +215,10 @@ impl Tally {
         let mut buffer = Vec::new();
         visit_drafts(model, pass, draft, &mut buffer, |place, times, operators| {
             let mut at = self.rows.iter().position(|row| row.place == place).unwrap_or(self.rows.len());
-            for operator in operators {
-                self.add_operator(&mut at, place, times, operator, roof);
-            }
+            self.add_all(&mut at, place, times, operators, roof);
         });
     }
 
-    /// Adds the passes of images through the vision tower.
     pub(crate) fn add_vision(
         &mut self,
         model: &Model,
@@ -240,63 +235,56 @@ impl Tally {
             for unit in &tower.stages[*stage].units {
                 unit.operators(&pass, &mut buffer);
             }
-            for operator in &buffer {
-                self.add_operator(&mut at, OperatorPlace::Vision(*stage), *count, operator, roof);
-            }
+            self.add_all(&mut at, OperatorPlace::Vision(*stage), *count, &buffer, roof);
         }
-        self.steps += 1;
     }
 
     /// Adds a pass through the encoder.
     pub fn add_encoder(&mut self, encoder: &Encoder, pass: &Pass, roof: Option<&Roof>) {
         let mut at = 0;
-        encoder.visit(pass, &mut Vec::new(), |place, layers, operators| {
-            for operator in operators {
-                self.add_operator(&mut at, place, layers, operator, roof);
-            }
+        visit_encoder(encoder, pass, &mut Vec::new(), |place, layers, operators| {
+            self.add_all(&mut at, place, layers, operators, roof)
         });
-        self.steps += 1;
     }
 
     /// Steps have the same operators in the same order, but for a few that come and go: `at` is where the
-    /// row is expected.
-    fn add_operator(
+    /// first row is expected.
+    fn add_all(
         &mut self,
         at: &mut usize,
         place: OperatorPlace,
         layers: u64,
-        operator: &Operator,
+        operators: &[Operator],
         roof: Option<&Roof>,
     ) {
-        let seconds = roof.map_or_else(Seconds::default, |roof| roof.seconds(operator));
-        let is_it =
-            |row: &TallyRow| row.operator.name == operator.name && row.operator.class == operator.class;
-        let ahead = self.rows.iter().enumerate().skip(*at).take_while(|(_, row)| row.place == place);
-        let found = ahead.into_iter().find(|(_, row)| is_it(row)).map(|(number, _)| number);
-        match found {
-            Some(found) => {
-                let row = &mut self.rows[found];
-                row.operator.work += operator.work;
-                row.seconds += seconds;
-                *at = found + 1;
-            }
-            None => {
-                let row = TallyRow { place, layers, operator: *operator, seconds };
-                let end = (*at).min(self.rows.len());
-                self.rows.insert(end, row);
-                *at = end + 1;
+        for operator in operators {
+            let seconds = roof.map_or_else(Seconds::default, |roof| roof.seconds(operator));
+            let is_it =
+                |row: &TallyRow| row.operator.name == operator.name && row.operator.class == operator.class;
+            let ahead = self.rows.iter().enumerate().skip(*at).take_while(|(_, row)| row.place == place);
+            let found = ahead.into_iter().find(|(_, row)| is_it(row)).map(|(number, _)| number);
+            match found {
+                Some(found) => {
+                    let row = &mut self.rows[found];
+                    row.operator.work += operator.work;
+                    row.seconds += seconds;
+                    *at = found + 1;
+                }
+                None => {
+                    let row = TallyRow { place, layers, operator: *operator, seconds };
+                    let end = (*at).min(self.rows.len());
+                    self.rows.insert(end, row);
+                    *at = end + 1;
+                }
             }
         }
     }
 
     /// The work of all rows.
-    #[must_use]
     pub fn work(&self) -> Work {
         self.rows.iter().fold(Work::default(), |sum, row| sum + row.operator.work * u128::from(row.layers))
     }
 
-    /// The time of all rows: what the device itself does, one operator after the other, and what its links do.
-    #[must_use]
     pub(crate) fn spent(&self) -> Spent {
         let mut spent = Spent { local_s: 0.0, link_s: self.between_stages_s };
         for row in &self.rows {
@@ -309,14 +297,11 @@ impl Tally {
 /// What the bound hides: it is the longer of communication and of all else.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum HiddenSide {
-    /// Communication.
     Communication,
-    /// All that is not communication.
     AllElse,
 }
 
 impl HiddenSide {
-    /// That of some rows.
     pub(crate) fn of(rows: &[&TallyRow]) -> Self {
         let sum = |is_link: bool| -> f64 {
             let side = rows.iter().filter(|row| (row.seconds.link > 0.0) == is_link);
@@ -325,7 +310,6 @@ impl HiddenSide {
         if sum(true) > sum(false) { HiddenSide::AllElse } else { HiddenSide::Communication }
     }
 
-    /// Whether work of such times is on it.
     pub(crate) fn has(self, time: &Seconds) -> bool {
         time.bound > 0.0 && (time.link > 0.0) == (self == HiddenSide::Communication)
     }

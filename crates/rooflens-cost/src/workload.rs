@@ -60,30 +60,49 @@ const MOST_STEPS: u64 = 1 << 16;
 pub struct WorkloadError {
     /// What is out of bounds.
     pub what: &'static str,
-    /// Its value.
     pub(crate) value: u64,
-    /// The least it may be.
     pub(crate) least: u64,
-    /// The most it may be.
     pub(crate) most: u64,
+}
+
+/// What cannot be estimated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EstimateError {
+    /// The workload is out of bounds.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The model cannot be sharded so.
+    #[error("{0}")]
+    Parallel(String),
+    /// The device has no bandwidth or no rate of matmuls.
+    #[error("{device}: {missing} is not known, so there is no roofline")]
+    NoRoof {
+        /// The device.
+        device: String,
+        /// What is not known.
+        missing: &'static str,
+    },
+    /// An encoder that cannot read what it is given, or that the model does not have.
+    #[error("encoder: {0}")]
+    Encoder(String),
+    /// Images, for a model without a vision tower, or of a size that it does not take.
+    #[error("images: {0}")]
+    Images(String),
 }
 
 impl Workload {
     /// Reads a prompt of `tokens` tokens in each of `batch` sequences.
-    #[must_use]
     pub fn prefill(batch: u64, tokens: u64) -> Self {
         let prefill = Prefill { tokens, prefix: 0, chunk: None };
         Self { batch, images: None, encoder_tokens: None, prefill: Some(prefill), decode: None }
     }
 
     /// Makes one token in each of `batch` sequences with `context` tokens in the cache.
-    #[must_use]
     pub fn decode(batch: u64, context: u64) -> Self {
         let decode = Decode { context, steps: 1, draft: 0 };
         Self { batch, images: None, encoder_tokens: None, prefill: None, decode: Some(decode) }
     }
 
-    /// Whether it is within bounds.
     pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         let within = |what, value, least, most| match (least..=most).contains(&value) {
             true => Ok(()),
@@ -109,14 +128,12 @@ impl Workload {
     }
 
     /// The phases of the decoder, in order.
-    #[must_use]
     pub fn phases(&self) -> Vec<Phase> {
         let prefill = self.prefill.map(|_| Phase::Prefill);
         prefill.into_iter().chain(self.decode.map(|_| Phase::Decode)).collect()
     }
 
     /// The steps of a phase of the decoder for `sequences` sequences.
-    #[must_use]
     pub fn steps(&self, phase: Phase, sequences: u64, media: u64) -> Vec<Step> {
         match phase {
             Phase::Vision | Phase::Encoder => Vec::new(),
@@ -125,8 +142,6 @@ impl Workload {
         }
     }
 
-    /// Tokens of each sequence that stand in the cache at the end.
-    #[must_use]
     pub(crate) fn final_context(&self) -> u64 {
         match (&self.decode, &self.prefill) {
             (Some(decode), _) => decode.context + decode.steps * (1 + decode.draft),

@@ -29,7 +29,6 @@ pub struct Artefact {
     probe: Probe,
     /// Bytes of the input as it is stored, if known: for progress.
     pub(crate) stored_bytes: Option<u64>,
-    /// The file that holds it, compressed or not.
     file: Option<PathBuf>,
     gzip: bool,
     progress: ReadProgress,
@@ -155,20 +154,16 @@ impl Artefact {
         (Whole::Bytes(bytes), error)
     }
 
-    /// Whoever watches how far reading is.
     pub(crate) fn progress(&self) -> ReadProgress {
         self.progress.clone()
     }
 
-    /// The whole, from the beginning, decompressed.
     pub(crate) fn into_reader(self) -> Box<dyn Read + Send> {
         self.reader
     }
 }
 
-/// All of an input.
 pub(crate) enum Whole {
-    /// A file, as it is.
     File(PathBuf),
     /// Its bytes.
     Bytes(Vec<u8>),
@@ -197,7 +192,6 @@ impl Read for Counted {
     }
 }
 
-/// Gives an error met earlier.
 struct Failing(Option<std::io::Error>);
 
 impl Read for Failing {

@@ -29,7 +29,6 @@ pub fn cells(line: &str) -> CsvRow {
     row(line).0
 }
 
-/// The first row of a text, and what follows it.
 fn row(text: &str) -> (CsvRow, &str) {
     let mut cells = Vec::new();
     let mut rest = text;
@@ -43,9 +42,7 @@ fn row(text: &str) -> (CsvRow, &str) {
     }
 }
 
-/// What follows a cell.
 enum After<'a> {
-    /// Another one of the same row.
     Cell(&'a str),
     /// The next row, or nothing.
     Row(&'a str),
@@ -60,7 +57,6 @@ fn after(text: &str) -> Option<After<'_>> {
     }
 }
 
-/// The first cell of a text, and what follows it.
 fn cell(text: &str) -> (String, After<'_>) {
     let Some(mut rest) = text.strip_prefix('"') else {
         let end = memchr::memchr2(b',', b'\n', text.as_bytes()).unwrap_or(text.len());

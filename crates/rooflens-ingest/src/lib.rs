@@ -28,14 +28,18 @@ pub mod ncu;
 pub mod nsys_summary;
 pub mod pickle;
 pub mod privacy;
+pub(crate) mod reading;
 pub mod rocprof_compute;
 mod sqlite;
+#[cfg(test)]
+mod testing;
 
 pub use artefact::{Artefact, InputSource, Probe, ReadProgress, no_progress};
 pub use error::IngestError;
 pub use folder::{RankFile, rank_files, rank_in_name};
-pub use formats::{ALL, Format, keep_one_a_set};
+pub use formats::{ALL, keep_one_a_set};
 pub use guard::is_guarded;
+pub use reading::Format;
 
 use rooflens_schema::{Notes, RankTables};
 
@@ -59,6 +63,6 @@ pub fn read_as_it_is(from: Artefact, notes: &Notes) -> Result<RankTables, Ingest
 }
 
 /// The format of an input, if any knows it.
-pub fn recognise(probe: &Probe) -> Option<&'static dyn Format> {
-    ALL.iter().copied().find(|format| format.sniff(probe))
+pub fn recognise(probe: &Probe) -> Option<&'static Format> {
+    ALL.iter().copied().find(|format| (format.sniff)(probe))
 }

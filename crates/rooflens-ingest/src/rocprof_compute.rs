@@ -20,7 +20,6 @@ const DEVICE_COLUMNS: &[&str] =
     &["cu_per_gpu", "max_waves_per_cu", "max_sclk", "total_l2_chan", "lds_banks_per_cu", "hbm_bw", "num_xcd"];
 /// No file of a folder is larger.
 const LARGEST: u64 = 4 << 30;
-/// How deep folders are searched.
 const DEEPEST: usize = 8;
 
 /// A launch and its counters.

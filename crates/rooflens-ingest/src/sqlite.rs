@@ -3,28 +3,24 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use rooflens_schema::{Notes, Severity, Stage};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, MAIN_DB, OpenFlags, Row, Statement};
 
 use crate::artefact::{Artefact, ReadProgress, Whole};
+use crate::reading::Reading;
 
-/// What every SQLite file begins with.
 pub(crate) const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// No name of a kernel or range is longer; a longer one is refused, not taken into memory.
 const LONGEST_VALUE: i32 = 16 << 20;
 
-/// An open file.
 pub(crate) struct Database<'n> {
     connection: Connection,
     tables: HashSet<String>,
-    source: String,
-    notes: &'n Notes,
+    pub(crate) reading: &'n Reading<'n>,
     stored_bytes: u64,
-    /// Records that a table can have at most.
     room: u64,
     progress: ReadProgress,
 }
@@ -35,13 +31,11 @@ const LEAST_RECORD_BYTES: u64 = 5;
 impl<'n> Database<'n> {
     /// Opens an input for reading alone: nothing is written beside it, no function or view of its own is
     /// run. A stream that breaks off is a note.
-    pub(crate) fn of(from: Artefact, notes: &'n Notes) -> rusqlite::Result<Self> {
-        let source = from.name().to_owned();
+    pub(crate) fn of(from: Artefact, reading: &'n Reading<'n>) -> rusqlite::Result<Self> {
         let (stored_bytes, progress) = (from.stored_bytes.unwrap_or(0), from.progress());
         let (whole, cut) = from.into_whole();
         if let Some(error) = cut {
-            let message = format!("the stream ends early: {error}; the rest is missing");
-            notes.add(Stage::Ingest, Severity::DataLoss, "stream_error", &source, message);
+            reading.broke_off(&error);
         }
         let (connection, bytes) = match whole {
             Whole::File(path) => {
@@ -57,27 +51,25 @@ impl<'n> Database<'n> {
                 (connection, bytes.len() as u64)
             }
         };
-        Self::guarded(connection, source, bytes, (stored_bytes, progress), notes)
+        Self::guarded(connection, bytes, (stored_bytes, progress), reading)
     }
 
     /// A database that was filled from the files beside an input.
     pub(crate) fn loaded(
         connection: Connection,
-        source: &str,
         from: &Artefact,
-        notes: &'n Notes,
+        reading: &'n Reading<'n>,
     ) -> rusqlite::Result<Self> {
         let watched = (from.stored_bytes.unwrap_or(0), from.progress());
         // Nobody but ourselves made it.
-        Self::guarded(connection, source.to_owned(), u64::MAX, watched, notes)
+        Self::guarded(connection, u64::MAX, watched, reading)
     }
 
     fn guarded(
         connection: Connection,
-        source: String,
         bytes: u64,
         (stored_bytes, progress): (u64, ReadProgress),
-        notes: &'n Notes,
+        reading: &'n Reading<'n>,
     ) -> rusqlite::Result<Self> {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -91,7 +83,7 @@ impl<'n> Database<'n> {
             }
         }
         let room = bytes / LEAST_RECORD_BYTES;
-        Ok(Database { connection, tables, source, notes, stored_bytes, room, progress })
+        Ok(Database { connection, tables, reading, stored_bytes, room, progress })
     }
 
     /// Tells whoever watches that all is read: pages do not go through our hands one by one.
@@ -120,11 +112,10 @@ impl<'n> Database<'n> {
         if let Some(damage) = damage {
             let message =
                 format!("{table} is damaged after {count} records: {damage}; the others are missing");
-            self.notes.add(Stage::Ingest, Severity::DataLoss, "damaged_table", &self.source, message);
+            self.reading.lost("damaged_table", 1, message);
         }
     }
 
-    /// Gives rows for as long as `take` wants more.
     fn rows(
         &self,
         table: &str,
@@ -206,16 +197,6 @@ impl<'n> Database<'n> {
         let room = usize::try_from(self.stored_bytes / 16).unwrap_or(usize::MAX);
         last.and_then(|last| usize::try_from(last).ok()).unwrap_or(0).min(room)
     }
-
-    /// Notes records that are lost.
-    pub(crate) fn lost(&self, code: &str, message: &str) {
-        self.notes.add(Stage::Ingest, Severity::DataLoss, code, &self.source, message.to_owned());
-    }
-
-    /// Notes something that is worth knowing.
-    pub(crate) fn tell(&self, severity: Severity, code: &str, count: i64, message: String) {
-        self.notes.add_many(Stage::Ingest, severity, code, &self.source, count, message);
-    }
 }
 
 /// A path as SQLite wants it. "Immutable" keeps it from looking for, or making, files beside it.
@@ -233,7 +214,6 @@ fn address(path: &Path) -> String {
     address + "?immutable=1"
 }
 
-/// A whole number of a row.
 pub(crate) fn number(row: &Row<'_>, column: usize) -> Option<i64> {
     match row.get_ref(column) {
         Ok(ValueRef::Integer(value)) => Some(value),
@@ -241,7 +221,6 @@ pub(crate) fn number(row: &Row<'_>, column: usize) -> Option<i64> {
     }
 }
 
-/// A text of a row.
 pub(crate) fn text<'r>(row: &'r Row<'_>, column: usize) -> Option<&'r str> {
     match row.get_ref(column) {
         Ok(ValueRef::Text(bytes)) => std::str::from_utf8(bytes).ok(),
@@ -249,7 +228,6 @@ pub(crate) fn text<'r>(row: &'r Row<'_>, column: usize) -> Option<&'r str> {
     }
 }
 
-/// The file that statements make.
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "for tests")]
 pub(crate) fn made(sql: &str) -> Vec<u8> {
@@ -260,6 +238,8 @@ pub(crate) fn made(sql: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use rooflens_schema::Notes;
+
     use super::*;
 
     /// Page numbers, from 1, of the pages that lead to others.
@@ -288,7 +268,8 @@ mod tests {
             }
         }
         let notes = Notes::default();
-        let database = Database::of(Artefact::from_bytes("made", &bytes).unwrap(), &notes).unwrap();
+        let reading = Reading { source: "made".to_owned(), format: "nsys", notes: &notes };
+        let database = Database::of(Artefact::from_bytes("made", &bytes).unwrap(), &reading).unwrap();
         let mut count = 0_u64;
         database.each("t", &["a"], |_| count += 1);
         assert_eq!(count, bytes.len() as u64 / LEAST_RECORD_BYTES + 1);

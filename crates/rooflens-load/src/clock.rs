@@ -15,26 +15,20 @@ pub(crate) struct RunClock {
 
 impl RunClock {
     /// Begins after this time; until then its times are negative.
-    #[must_use]
     pub(crate) fn start_in(wait: Duration) -> Self {
         let base = Instant::now() + wait;
         RunClock { base, base_unix_ns: unix_offset(base) }
     }
 
-    /// The time.
-    #[must_use]
     pub(crate) fn now_ns(&self) -> i64 {
         since(self.base)
     }
 
-    /// Wall-clock time of 0, since 1970.
-    #[must_use]
     pub(crate) fn base_unix_ns(&self) -> i64 {
         self.base_unix_ns
     }
 }
 
-/// Nanoseconds since this moment, negative before it.
 fn since(base: Instant) -> i64 {
     let now = Instant::now();
     match now.checked_duration_since(base) {
@@ -43,8 +37,6 @@ fn since(base: Instant) -> i64 {
     }
 }
 
-/// A duration in whole nanoseconds, at most those of an `i64`.
-#[must_use]
 pub(crate) fn nanoseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }
@@ -69,14 +61,11 @@ pub(crate) struct WallClock {
 }
 
 impl WallClock {
-    /// For this clock.
-    #[must_use]
     pub(crate) fn new(clock: RunClock) -> Self {
         WallClock { clock, offset: Cell::new(clock.base_unix_ns), measured_at: Cell::new(clock.now_ns()) }
     }
 
     /// A wall-clock time, which was read at `now_ns` of the run's clock, on the run's clock.
-    #[must_use]
     pub(crate) fn to_run(&self, unix_ns: i64, now_ns: i64) -> i64 {
         if now_ns - self.measured_at.get() > OFFSET_AGE_NS {
             self.offset.set(unix_offset(self.clock.base));

@@ -10,23 +10,18 @@ use crate::record::RequestError;
 static HTTP_KINDS: LazyLock<Vec<String>> =
     LazyLock::new(|| (0..1000).map(|status| format!("http_{status}")).collect());
 
-/// The kind of an answer with an error status.
-#[must_use]
 pub(crate) fn http_kind(status: u16) -> &'static str {
     HTTP_KINDS.get(usize::from(status)).map_or("protocol", String::as_str)
 }
 
-/// An error of this kind.
 pub(crate) fn failed(kind: &'static str, message: impl Into<String>) -> RequestError {
     RequestError { kind, message: message.into() }
 }
 
-/// The error of an operation on a socket.
 pub(crate) fn io_failure(error: &io::Error, else_kind: &'static str) -> RequestError {
     failed(io_kind(error).unwrap_or(else_kind), chain(error))
 }
 
-/// What hyper says went wrong.
 pub(crate) fn http_failure(error: &hyper::Error) -> RequestError {
     let mut source: Option<&(dyn Error + 'static)> = error.source();
     let mut kind = None;
@@ -65,7 +60,6 @@ fn io_kind(error: &io::Error) -> Option<&'static str> {
     })
 }
 
-/// An error with its causes.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -9,9 +9,7 @@ use crate::record::ClientHealth;
 /// Requests that leave later than this after they were due were held back by the client. A loaded machine wakes a
 /// thread within a millisecond or two; this is well above.
 pub(crate) const MAX_SEND_LAG_NS: u64 = 5_000_000;
-/// Bytes that lay in the socket longer than this met a client that was busy.
 pub(crate) const MAX_RECEIVE_DELAY_NS: u64 = 5_000_000;
-/// A timer that fires later than this met a client that was busy.
 pub(crate) const MAX_LOOP_LAG_NS: u64 = 5_000_000;
 /// A thread that computes for more of its time than this has no reserve: queues grow behind it.
 pub(crate) const MAX_THREAD_SHARE: f64 = 0.9;
@@ -21,48 +19,33 @@ pub(crate) const MIN_LATE_SAMPLES: u64 = 3;
 /// Threads that lived shorter than this have no meaningful share of processor time.
 const MIN_SPAN_NS: i64 = 200_000_000;
 
-/// What is longer counts as this long.
 const LONGEST_LAG_NS: u64 = 3_600_000_000_000;
 
 /// A histogram of nanoseconds with three significant digits.
-#[must_use]
 pub fn lag_histogram() -> Histogram<u64> {
     #[expect(clippy::expect_used, reason = "only bounds that contradict each other are refused")]
     let histogram = Histogram::new_with_max(LONGEST_LAG_NS, 3).expect("bounds and digits are allowed");
     histogram
 }
 
-/// What one thread noticed of itself.
 #[derive(Debug)]
 pub(crate) struct ThreadHealth {
-    /// From the scheduled time to the first byte given to the socket.
     pub(crate) send_lag: Histogram<u64>,
-    /// How late timers fired.
     pub(crate) loop_lag: Histogram<u64>,
-    /// From the kernel's receive time to the read.
     pub(crate) receive_delay: Histogram<u64>,
-    /// Its processor time.
     pub(crate) cpu_ns: i64,
-    /// How long it ran.
     pub(crate) span_ns: i64,
-    /// Whether the kernel gave receive times.
     pub(crate) has_kernel_times: bool,
 }
 
-/// Processor time of the calling thread.
-#[must_use]
 pub(crate) fn thread_cpu_ns() -> i64 {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(0, |time| time.num_nanoseconds())
 }
 
-/// Processor time of the process.
-#[must_use]
 pub(crate) fn process_cpu_ns() -> i64 {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(0, |time| time.num_nanoseconds())
 }
 
-/// Peak resident memory of the process.
-#[must_use]
 pub(crate) fn peak_rss_bytes() -> Option<i64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -70,8 +53,6 @@ pub(crate) fn peak_rss_bytes() -> Option<i64> {
     Some(kilobytes * 1024)
 }
 
-/// The health of the client from that of its threads.
-#[must_use]
 pub(crate) fn client_health(
     threads: &[ThreadHealth],
     cpu_ns: i64,
@@ -128,7 +109,6 @@ fn quantile(histogram: &Histogram<u64>, quantile: f64) -> Option<i64> {
     (!histogram.is_empty()).then(|| histogram.value_at_quantile(quantile) as i64)
 }
 
-/// Notes a reason if a percentile is above the limit, by more than a hiccup.
 fn late(histogram: &Histogram<u64>, share: f64, limit: u64, what: &str, reasons: &mut Vec<String>) {
     if histogram.is_empty() || histogram.value_at_quantile(share) <= limit {
         return;

@@ -13,6 +13,8 @@ pub mod rows;
 pub(crate) mod schedule;
 pub mod scrape;
 pub mod sse;
+#[cfg(test)]
+mod test_server;
 pub(crate) mod transport;
 pub mod why;
 pub mod workload;

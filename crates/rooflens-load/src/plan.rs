@@ -29,7 +29,6 @@ impl Api {
     pub const ALL: [Api; 5] = [Api::Completions, Api::Chat, Api::Responses, Api::Embeddings, Api::Rerank];
 
     /// Its name on a command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Api::Completions => "completions",
@@ -40,8 +39,6 @@ impl Api {
         }
     }
 
-    /// Its path below the server's address.
-    #[must_use]
     pub(crate) fn path(self) -> &'static str {
         match self {
             Api::Completions => "/v1/completions",
@@ -53,7 +50,6 @@ impl Api {
     }
 
     /// Whether answers are streams of tokens.
-    #[must_use]
     pub fn is_streamed(self) -> bool {
         matches!(self, Api::Completions | Api::Chat | Api::Responses)
     }
@@ -139,7 +135,6 @@ fn null_is_infinite<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result
 
 impl Arrivals {
     /// A mean rate that does not change.
-    #[must_use]
     pub fn steady(rate: f64, gaps: ArrivalGaps) -> Self {
         Arrivals { stages: vec![Stage { seconds: f64::INFINITY, from_rate: rate, to_rate: rate }], gaps }
     }
@@ -193,35 +188,25 @@ pub struct LoadPlan {
 pub struct LoadSession {
     /// Its name in the tables; `None` for a single request.
     pub(crate) id: Option<Arc<str>>,
-    /// The LoRA adapter it asks for.
     pub(crate) lora: Option<Arc<str>>,
-    /// When it arrives, since the begin, if a trace says so.
     pub(crate) arrival: Option<Duration>,
-    /// Its requests, in order. A failed one ends the session.
     pub(crate) turns: Vec<Turn>,
 }
 
-/// One request of a session.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    /// The JSON that is sent.
     pub(crate) body: Body,
     /// Tokens of the prompt by the model's own tokenizer, where that is known.
     pub(crate) prompt_tokens: Option<u32>,
-    /// Most output tokens, as requested.
     pub(crate) max_output_tokens: Option<u32>,
     /// Time after the end of the turn before it: thinking, or running a tool.
     pub(crate) delay: Duration,
-    /// Sample of the dataset.
     pub(crate) sample: Option<Arc<str>>,
 }
 
-/// Writes a body from the answers to the turns before.
 pub(crate) type WriteBody = Box<dyn FnOnce(&[String]) -> Bytes + Send>;
 
-/// The body of a request.
 pub(crate) enum Body {
-    /// It is there.
     Ready(Bytes),
     /// It holds the answers to the turns before, which are given in order.
     FromReplies(WriteBody),
@@ -236,9 +221,32 @@ impl fmt::Debug for Body {
     }
 }
 
+#[cfg(test)]
+impl LoadPlan {
+    pub(crate) fn of_test(url: impl Into<String>, api: Api, pace: Pace, requests: u64) -> Self {
+        LoadPlan {
+            target: LoadTarget {
+                url: url.into(),
+                api,
+                headers: vec![("authorization".to_owned(), "Bearer x".to_owned())],
+                http2: false,
+                insecure: false,
+                ca_file: None,
+                gzip: false,
+                connect_timeout: Duration::from_secs(10),
+                timeout: Duration::from_secs(20),
+            },
+            pace,
+            limits: LoadLimits { requests: Some(requests), duration: None, drain: None },
+            threads: 0,
+            seed: 1,
+            share: (0, 1),
+            keep_texts: 0,
+        }
+    }
+}
+
 impl LoadSession {
-    /// A single request.
-    #[must_use]
     #[cfg(test)]
     pub(crate) fn single(body: Bytes, prompt_tokens: Option<u32>, max_output_tokens: Option<u32>) -> Self {
         let turn = Turn {
@@ -268,9 +276,7 @@ pub trait SessionSource: Send {
 /// What the schedule needs of a session that is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionShape {
-    /// Its requests.
     pub(crate) turns: usize,
-    /// When it arrives, if a trace says so.
     pub(crate) arrival: Option<Duration>,
 }
 

@@ -12,19 +12,14 @@ use serde::{Deserialize, Serialize};
 pub struct RequestRecord {
     /// Its number in the whole load test, in the order of the schedule, 0 upwards.
     pub(crate) number: u64,
-    /// Its session, if that has a name.
     pub(crate) session: Option<Arc<str>>,
-    /// Its turn in the session.
     pub(crate) turn: u32,
-    /// Its LoRA adapter.
     pub(crate) lora: Option<Arc<str>>,
-    /// Its sample of the dataset.
     pub(crate) sample: Option<Arc<str>>,
     /// Scheduled send time. In a closed loop: when its user was free.
     pub scheduled_ns: i64,
     /// When its first byte was given to the socket; none if there was no connection.
     pub sent_ns: Option<i64>,
-    /// When the first byte of the response arrived.
     pub(crate) first_byte_ns: Option<i64>,
     /// When the response ended, or failed.
     pub end_ns: i64,
@@ -34,22 +29,45 @@ pub struct RequestRecord {
     pub usage: Option<Usage>,
     /// Tokens of the prompt by the tokenizer.
     pub prompt_tokens: Option<u32>,
-    /// Most output tokens, as requested.
     pub(crate) max_output_tokens: Option<u32>,
-    /// Why the output ended, in the server's words.
     pub(crate) finish: Option<Box<str>>,
     /// Outcome.
     pub status: RequestStatus,
-    /// Status code of HTTP.
     pub(crate) http_status: Option<u16>,
     /// Kind of error.
     pub error: Option<RequestError>,
-    /// The server's id of it.
     pub(crate) external_id: Option<Box<str>>,
     /// All text of the answer, where it was to be kept.
     pub text: Option<String>,
-    /// A connection was opened for it.
     pub(crate) is_new_connection: bool,
+}
+
+#[cfg(test)]
+impl RequestRecord {
+    pub(crate) fn of_test(number: u64) -> Self {
+        RequestRecord {
+            number,
+            session: None,
+            turn: 0,
+            lora: None,
+            sample: None,
+            scheduled_ns: number as i64,
+            sent_ns: None,
+            first_byte_ns: None,
+            end_ns: number as i64 + 1,
+            chunks: Vec::new(),
+            usage: None,
+            prompt_tokens: None,
+            max_output_tokens: None,
+            finish: None,
+            status: RequestStatus::Completed,
+            http_status: Some(200),
+            error: None,
+            external_id: None,
+            text: None,
+            is_new_connection: false,
+        }
+    }
 }
 
 /// A part of an answer that brought output.
@@ -83,7 +101,6 @@ pub struct Usage {
     pub output: Option<u64>,
     /// Of the prompt, from the prefix cache.
     pub cached: Option<u64>,
-    /// Of the output, reasoning.
     pub(crate) reasoning: Option<u64>,
 }
 
@@ -98,7 +115,7 @@ pub struct RequestError {
 }
 
 /// Whether the client kept up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ClientHealth {
     /// Whether the measurements can be trusted: the client was not the bottleneck.
     pub valid: bool,
@@ -129,13 +146,12 @@ pub struct ClientHealth {
 }
 
 /// A load test as a whole.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LoadOutcome {
     /// Wall-clock time of 0, since 1970.
     pub base_unix_ns: i64,
     /// From the begin to the end of the last request.
     pub span_ns: i64,
-    /// Requests handed to the sink.
     pub(crate) requests: u64,
     /// Requests that were due but never sent, as the load test ended before.
     pub not_sent: u64,

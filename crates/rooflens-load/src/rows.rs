@@ -6,7 +6,6 @@ use rooflens_schema::tables::{OutputKind, RequestRow, TokenRow};
 use crate::record::{Chunk, ChunkKind, RequestRecord, Usage};
 
 /// The row of a request, without its run: stage, round and model are the caller's.
-#[must_use]
 pub fn request_row(record: &RequestRecord) -> RequestRow {
     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let usage = record.usage.unwrap_or_default();
@@ -37,7 +36,6 @@ pub fn request_row(record: &RequestRecord) -> RequestRow {
 }
 
 /// Output tokens: as the server counted them, else the sum over chunks if it said so for each.
-#[must_use]
 pub fn output_tokens(record: &RequestRecord) -> Option<u64> {
     record.usage.and_then(|usage: Usage| usage.output).or_else(|| {
         let is_known = !record.chunks.is_empty() && record.chunks.iter().all(|chunk| chunk.tokens > 0);
@@ -83,10 +81,8 @@ mod tests {
             kind: ChunkKind::Text,
         };
         RequestRecord {
-            number: 5,
             session: Some("s".into()),
             turn: 2,
-            lora: None,
             sample: Some("q1".into()),
             scheduled_ns: 10,
             sent_ns: Some(12),
@@ -96,13 +92,7 @@ mod tests {
             usage: output.map(|output| Usage { output: Some(output), cached: Some(3), ..Usage::default() }),
             prompt_tokens: Some(40),
             max_output_tokens: Some(16),
-            finish: Some("stop".into()),
-            status: RequestStatus::Completed,
-            http_status: Some(200),
-            error: None,
-            external_id: Some("c".into()),
-            text: None,
-            is_new_connection: true,
+            ..RequestRecord::of_test(5)
         }
     }
 

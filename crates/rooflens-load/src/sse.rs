@@ -24,11 +24,9 @@ pub struct EventTooLong;
 /// Splits a stream of bytes into events, whatever the borders of its frames.
 #[derive(Debug)]
 pub struct SseSplitter {
-    /// The begin of a line that its frame did not end.
     line: Vec<u8>,
     /// Data of the event so far, of frames before this one or of several lines.
     data: Vec<u8>,
-    /// The event has data, which may be empty.
     has_data: bool,
     name: Vec<u8>,
     /// The last line ended with `\r`: a `\n` that follows belongs to it.
@@ -44,12 +42,9 @@ impl Default for SseSplitter {
     }
 }
 
-/// Data of one line that lies in the frame.
 type Single<'a> = Option<&'a [u8]>;
 
 impl SseSplitter {
-    /// With another limit on the bytes of an event.
-    #[must_use]
     pub(crate) fn with_limit(limit: usize) -> Self {
         SseSplitter {
             line: Vec::new(),
@@ -63,9 +58,6 @@ impl SseSplitter {
     }
 
     /// Takes the next frame and hands on the events that it completes.
-    ///
-    /// # Errors
-    /// An event is too long.
     pub fn feed(&mut self, frame: &[u8], mut on_event: impl FnMut(SseEvent<'_>)) -> Result<(), EventTooLong> {
         let mut rest = frame;
         let mut single: Single<'_> = None;
@@ -100,9 +92,6 @@ impl SseSplitter {
     }
 
     /// The stream ended: hands on an event that no blank line ended.
-    ///
-    /// # Errors
-    /// An event is too long.
     pub fn finish(&mut self, mut on_event: impl FnMut(SseEvent<'_>)) -> Result<(), EventTooLong> {
         let mut single = None;
         if !self.line.is_empty() {
@@ -192,7 +181,6 @@ impl SseSplitter {
     }
 }
 
-/// The value of a line of this field.
 fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     match line.strip_prefix(name)? {
         [] => Some(&[]),

@@ -52,44 +52,28 @@ pub struct BareOptions {
 /// What it saw.
 #[derive(Debug, Serialize)]
 pub struct BareResult {
-    /// Requests that ended well.
     pub(crate) requests: u64,
-    /// Requests that did not.
     pub(crate) failed: u64,
-    /// Frames of bodies.
     pub(crate) frames: u64,
-    /// Bytes in them.
     pub(crate) bytes: u64,
-    /// Processor time of the process, with starting it.
     pub(crate) cpu_ns: i64,
-    /// Per frame.
     pub(crate) cpu_per_frame_ns: f64,
-    /// From the first request to the end of the last.
     pub(crate) wall_ns: i64,
-    /// From sending a request to the first frame of its body.
     pub(crate) ttft: Option<LatencySpread>,
-    /// From a frame with a token to the next.
     pub(crate) itl: Option<LatencySpread>,
 }
 
-/// Quantiles of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct LatencySpread {
-    /// How many.
     pub(crate) count: usize,
-    /// Median.
     pub(crate) p50_ns: i64,
-    /// 90th percentile.
     pub(crate) p90_ns: i64,
-    /// 99th percentile.
     pub(crate) p99_ns: i64,
-    /// Longest.
     pub(crate) max_ns: i64,
 }
 
 impl LatencySpread {
     /// Of these: the smallest value that so many are not above. Nothing of nothing.
-    #[must_use]
     pub(crate) fn of(mut times: Vec<i64>) -> Option<Self> {
         times.sort_unstable();
         let at = |percent: usize| times.get((times.len() * percent).div_ceil(100).saturating_sub(1)).copied();
@@ -116,10 +100,6 @@ struct Clients {
 }
 
 /// Sends all requests and waits for their ends.
-///
-/// # Errors
-///
-/// No runtime, or an address that is none. A request that fails is counted.
 pub fn run(options: BareOptions) -> Result<BareResult, AnyError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let body = serde_json::json!({
@@ -184,7 +164,6 @@ async fn user(clients: Rc<Clients>) {
     }
 }
 
-/// One request over an idle connection, or a new one.
 async fn one(clients: &Clients) {
     let idle = clients.idle.borrow_mut().pop();
     let done = async {

@@ -2,28 +2,18 @@
 
 use std::str::FromStr;
 
-/// What goes wrong with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PlantedFault {
-    /// The connection is reset in the middle of the answer.
     Reset,
-    /// The connection ends before any byte of the answer.
     Close,
-    /// Status 429 with `Retry-After`.
     Refuse429,
-    /// Status 500.
     Error500,
-    /// No answer, ever.
     Hang,
-    /// The answer stops in its middle, and the connection stays.
     Stall,
-    /// One byte per second.
     Drip,
     /// A page of HTML with status 200.
     WrongType,
-    /// The stream ends in its middle as if it were complete.
     Cut,
-    /// An error as an event in the middle of the stream.
     ErrorEvent,
     /// HTTP/2: the server sends GOAWAY; streams in progress are completed.
     Goaway,
@@ -31,44 +21,26 @@ pub(crate) enum PlantedFault {
     GoawayClose,
 }
 
-impl PlantedFault {
-    /// All of them.
-    pub const ALL: [PlantedFault; 12] = [
-        PlantedFault::Reset,
-        PlantedFault::Close,
-        PlantedFault::Refuse429,
-        PlantedFault::Error500,
-        PlantedFault::Hang,
-        PlantedFault::Stall,
-        PlantedFault::Drip,
-        PlantedFault::WrongType,
-        PlantedFault::Cut,
-        PlantedFault::ErrorEvent,
-        PlantedFault::Goaway,
-        PlantedFault::GoawayClose,
-    ];
+const FAULTS: [(PlantedFault, &str); 12] = [
+    (PlantedFault::Reset, "reset"),
+    (PlantedFault::Close, "close"),
+    (PlantedFault::Refuse429, "refuse429"),
+    (PlantedFault::Error500, "error500"),
+    (PlantedFault::Hang, "hang"),
+    (PlantedFault::Stall, "stall"),
+    (PlantedFault::Drip, "drip"),
+    (PlantedFault::WrongType, "wrong_type"),
+    (PlantedFault::Cut, "cut"),
+    (PlantedFault::ErrorEvent, "error_event"),
+    (PlantedFault::Goaway, "goaway"),
+    (PlantedFault::GoawayClose, "goaway_close"),
+];
 
-    /// Its name on the command line and in the log.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            PlantedFault::Reset => "reset",
-            PlantedFault::Close => "close",
-            PlantedFault::Refuse429 => "refuse429",
-            PlantedFault::Error500 => "error500",
-            PlantedFault::Hang => "hang",
-            PlantedFault::Stall => "stall",
-            PlantedFault::Drip => "drip",
-            PlantedFault::WrongType => "wrong_type",
-            PlantedFault::Cut => "cut",
-            PlantedFault::ErrorEvent => "error_event",
-            PlantedFault::Goaway => "goaway",
-            PlantedFault::GoawayClose => "goaway_close",
-        }
+impl PlantedFault {
+    pub(crate) fn name(self) -> &'static str {
+        FAULTS[self as usize].1
     }
 
-    /// Whether the answer begins as any other and goes wrong halfway.
-    #[must_use]
     pub(crate) fn is_midway(self) -> bool {
         use PlantedFault::{Cut, ErrorEvent, GoawayClose, Reset, Stall};
         matches!(self, Reset | Cut | ErrorEvent | Stall | GoawayClose)
@@ -78,7 +50,6 @@ impl PlantedFault {
 /// A fault and the share of requests it befalls, `KIND:SHARE`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FaultShare {
-    /// What.
     pub(crate) fault: PlantedFault,
     /// How many of all requests, 0 to 1.
     pub(crate) share: f64,
@@ -89,8 +60,8 @@ impl FromStr for FaultShare {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, share) = text.split_once(':').ok_or("expected KIND:SHARE, as reset:0.1")?;
-        let fault = PlantedFault::ALL.into_iter().find(|fault| fault.name() == kind).ok_or_else(|| {
-            let known: Vec<_> = PlantedFault::ALL.iter().map(|fault| fault.name()).collect();
+        let (fault, _) = FAULTS.into_iter().find(|(_, name)| *name == kind).ok_or_else(|| {
+            let known: Vec<_> = FAULTS.iter().map(|(_, name)| *name).collect();
             format!("unknown kind {kind:?}; known: {}", known.join(", "))
         })?;
         match share.parse() {
@@ -100,8 +71,6 @@ impl FromStr for FaultShare {
     }
 }
 
-/// Which fault befalls a request that drew this number of [0, 1).
-#[must_use]
 pub(crate) fn drawn(faults: &[FaultShare], number: f64) -> Option<PlantedFault> {
     let mut upto = 0.0;
     for fault in faults {
@@ -132,8 +101,9 @@ mod tests {
         for text in ["reset", "reset:", "reset:2", "reset:-0.1", "reset:NaN", "melt:0.5", ":", ""] {
             assert!(text.parse::<FaultShare>().is_err(), "{text}");
         }
-        for fault in PlantedFault::ALL {
-            let text = format!("{}:0.5", fault.name());
+        for (fault, name) in FAULTS {
+            assert_eq!(fault.name(), name);
+            let text = format!("{name}:0.5");
             assert_eq!(text.parse(), Ok(FaultShare { fault, share: 0.5 }));
         }
     }

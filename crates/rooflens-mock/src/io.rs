@@ -74,10 +74,8 @@ impl<T: AsyncWrite + Unpin> hyper::rt::Write for HyperIo<T> {
     }
 }
 
-/// What an answer and its connection tell each other.
 #[derive(Default)]
 pub(crate) struct ConnectionState {
-    /// Handed to hyper, not yet written.
     waiting: RefCell<Vec<PartWritten>>,
     received: Cell<Option<SystemTime>>,
     resets: Cell<bool>,
@@ -85,12 +83,9 @@ pub(crate) struct ConnectionState {
     driver: RefCell<Option<Waker>>,
 }
 
-/// How a connection of HTTP/2 ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Farewell {
-    /// GOAWAY; what is in progress is completed.
     Announced,
-    /// GOAWAY, and the end at once.
     Abrupt,
 }
 
@@ -100,8 +95,6 @@ impl ConnectionState {
         self.waiting.borrow_mut().push(written);
     }
 
-    /// When the last bytes that were read came to this machine.
-    #[must_use]
     pub(crate) fn received(&self) -> SystemTime {
         self.received.get().unwrap_or_else(SystemTime::now)
     }
@@ -111,7 +104,6 @@ impl ConnectionState {
         self.resets.set(true);
     }
 
-    /// Say GOAWAY, and end at once if that is asked for.
     pub(crate) fn go_away(&self, at_once: bool) {
         self.goaway.set(Some(if at_once { Farewell::Abrupt } else { Farewell::Announced }));
         if let Some(driver) = self.driver.borrow().as_ref() {
@@ -142,14 +134,12 @@ impl ConnectionState {
     }
 }
 
-/// A connection of the server: knows when it received and wrote, and can end with a reset.
 pub(crate) struct StampedStream {
     inner: TcpStream,
     state: Rc<ConnectionState>,
 }
 
 impl StampedStream {
-    /// Over this connection.
     pub(crate) fn new(inner: TcpStream, state: Rc<ConnectionState>) -> Self {
         StampedStream { inner, state }
     }
@@ -193,7 +183,6 @@ impl AsyncRead for StampedStream {
     }
 }
 
-/// Reads, with the time at which the kernel received the last of it; now, where it does not say.
 fn receive(descriptor: RawFd, target: &mut [u8]) -> io::Result<(usize, SystemTime)> {
     let mut control = [0; cmsg_space::<TimeSpec>()];
     let mut slices = [IoSliceMut::new(target)];
@@ -205,11 +194,6 @@ fn receive(descriptor: RawFd, target: &mut [u8]) -> io::Result<(usize, SystemTim
     Ok((message.bytes, stamp.unwrap_or_else(SystemTime::now)))
 }
 
-/// Asks for the receive times of a socket, or of all that a listening one accepts.
-///
-/// # Errors
-///
-/// The kernel refuses.
 pub(crate) fn ask_for_receive_times(socket: &impl AsFd) -> io::Result<()> {
     Ok(setsockopt(socket, ReceiveTimestampns, &true)?)
 }

@@ -8,8 +8,6 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
-/// Nanoseconds since 1970.
-#[must_use]
 pub(crate) fn unix_ns(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
@@ -20,27 +18,21 @@ pub(crate) fn unix_ns(time: SystemTime) -> i64 {
 pub struct ServedRequest {
     /// In the order of arrival, from 0.
     pub(crate) number: u64,
-    /// The path it asked for.
     pub(crate) path: String,
-    /// Whether it asked for a stream.
     pub(crate) stream: bool,
     /// When its head arrived, by the kernel.
     pub arrival_ns: i64,
-    /// When its body was complete, by the kernel.
     pub(crate) received_ns: Option<i64>,
     /// When work on it began: when it was complete, or when it got a slot. Tokens are due from here on.
     pub(crate) started_ns: Option<i64>,
     /// Tokens of its prompt.
     pub prompt_tokens: u64,
-    /// Tokens it asked for at most.
     pub(crate) max_tokens: u64,
     /// Tokens that were written.
     pub output_tokens: u64,
-    /// Reasoning among them.
     pub(crate) reasoning_tokens: u64,
     /// What went wrong by intent.
     pub fault: Option<&'static str>,
-    /// Status of HTTP, if there was an answer.
     pub(crate) status: Option<u16>,
     /// Whether the answer was given to its last byte.
     pub complete: bool,
@@ -50,7 +42,6 @@ pub struct ServedRequest {
     pub write_tokens: Vec<u32>,
 }
 
-/// All requests that ended.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     keeps_writes: bool,
@@ -77,7 +68,6 @@ pub struct ServedTotals {
     pub prompt_tokens: u64,
     /// Tokens that were written.
     pub output_tokens: u64,
-    /// Reasoning among them.
     pub(crate) reasoning_tokens: u64,
     /// Requests by what went wrong by intent.
     pub faults: BTreeMap<&'static str, u64>,
@@ -88,14 +78,10 @@ pub struct ServedTotals {
 }
 
 impl Journal {
-    /// Keeps the time of every write, or sums alone.
-    #[must_use]
     pub(crate) fn new(keeps_writes: bool) -> Self {
         Journal { keeps_writes, served: Mutex::default() }
     }
 
-    /// What was served so far. Requests in progress are not in it.
-    #[must_use]
     pub(crate) fn log(&self) -> ServerLog {
         let mut requests = self.served.lock().unwrap_or_else(PoisonError::into_inner).clone();
         requests.sort_by_key(|request| request.number);
@@ -123,13 +109,10 @@ pub(crate) struct OpenRequest {
 }
 
 impl OpenRequest {
-    /// Begins one.
-    #[must_use]
     pub(crate) fn new(journal: Arc<Journal>, entry: ServedRequest) -> Rc<Self> {
         Rc::new(OpenRequest { entry: RefCell::new(entry), journal })
     }
 
-    /// Changes what is known of it.
     pub(crate) fn update(&self, change: impl FnOnce(&mut ServedRequest)) {
         change(&mut self.entry.borrow_mut());
     }
@@ -142,18 +125,13 @@ impl Drop for OpenRequest {
     }
 }
 
-/// A part of an answer with tokens, on its way to the socket.
 pub(crate) struct PartWritten {
-    /// Its request.
     pub(crate) request: Rc<OpenRequest>,
-    /// Tokens in it.
     pub(crate) tokens: u32,
-    /// Reasoning among them.
     pub(crate) reasoning: u32,
 }
 
 impl PartWritten {
-    /// It was written then.
     pub(crate) fn at(&self, time: SystemTime) {
         let keeps = self.request.journal.keeps_writes;
         self.request.update(|entry| {

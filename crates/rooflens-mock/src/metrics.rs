@@ -4,21 +4,17 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// vLLM's buckets of latencies, in seconds.
 const LATENCIES: [f64; 21] = [
     0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0,
     960.0, 1920.0, 7680.0,
 ];
-/// vLLM's buckets of TTFT.
 const FIRST_TOKENS: [f64; 22] = [
     0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0,
     80.0, 160.0, 640.0, 2560.0,
 ];
-/// vLLM's buckets of ITL.
 const NEXT_TOKENS: [f64; 18] =
     [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0];
 
-/// Counts by bucket, as Prometheus has them.
 pub(crate) struct BucketCounts {
     bounds: &'static [f64],
     counts: Vec<AtomicU64>,
@@ -34,7 +30,6 @@ impl BucketCounts {
         }
     }
 
-    /// One more.
     pub(crate) fn observe(&self, time: Duration) {
         let bucket = self.bounds.partition_point(|bound| *bound < time.as_secs_f64());
         self.counts[bucket].fetch_add(1, Ordering::Relaxed);
@@ -55,39 +50,22 @@ impl BucketCounts {
     }
 }
 
-/// Counters and gauges of a server.
 pub(crate) struct MockMetrics {
-    /// Requests with a slot.
     pub(crate) running: AtomicI64,
-    /// Requests without.
     pub(crate) waiting: AtomicI64,
-    /// Tokens of running requests, prompt and output.
     pub(crate) kv_tokens: AtomicI64,
-    /// Tokens of prompts that got a slot.
     pub(crate) prompt_tokens: AtomicU64,
-    /// Tokens of answers.
     pub(crate) generation_tokens: AtomicU64,
-    /// Answers given to their last token.
     pub(crate) finished: AtomicU64,
-    /// Answers that ended before.
     pub(crate) aborted: AtomicU64,
-    /// From arrival to slot.
     pub(crate) queue_time: BucketCounts,
-    /// From slot to first token.
     pub(crate) prefill_time: BucketCounts,
-    /// From first to last token.
     pub(crate) decode_time: BucketCounts,
-    /// From slot to last token.
     pub(crate) inference_time: BucketCounts,
-    /// From arrival to first token.
     pub(crate) ttft: BucketCounts,
-    /// From token to token.
     pub(crate) itl: BucketCounts,
-    /// From arrival to last token.
     pub(crate) e2e: BucketCounts,
-    /// `/start_profile` calls.
     pub(crate) profiles_started: AtomicU64,
-    /// `/stop_profile` calls.
     pub(crate) profiles_stopped: AtomicU64,
 }
 
@@ -116,7 +94,6 @@ impl Default for MockMetrics {
 
 impl MockMetrics {
     /// The text of `/metrics`. `kv_capacity` is how many tokens fill the KV cache.
-    #[must_use]
     pub(crate) fn text(&self, model: &str, kv_capacity: u64) -> String {
         let labels = format!("engine=\"0\",model_name=\"{}\"", model.replace(['"', '\\', '\n'], "_"));
         let mut out = String::new();

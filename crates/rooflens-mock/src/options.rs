@@ -135,8 +135,6 @@ fn millis(text: &str) -> Result<f64, String> {
 }
 
 impl MockOptions {
-    /// The timing of all answers.
-    #[must_use]
     pub(crate) fn timing(&self) -> Timing {
         let of = |ms: f64| Duration::from_secs_f64(ms / 1e3);
         let stalls = StallTimes { length: of(self.stall_ms), every: of(self.stall_every_ms) };

@@ -5,7 +5,6 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// The body of any request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct AskedBody {
@@ -17,48 +16,33 @@ pub(crate) struct AskedBody {
     max_tokens: Option<u64>,
     max_completion_tokens: Option<u64>,
     max_output_tokens: Option<u64>,
-    /// Whether the answer is to be a stream.
     pub(crate) stream: Option<bool>,
-    /// What the stream is to have.
     pub(crate) stream_options: Option<StreamOptions>,
-    /// Whether chunks are to have the ids of their tokens.
     pub(crate) return_token_ids: Option<bool>,
-    /// Name of the model.
     pub(crate) model: Option<String>,
 }
 
-/// What a stream is to have.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 pub(crate) struct StreamOptions {
-    /// `usage` in a chunk at its end.
     pub(crate) include_usage: Option<bool>,
-    /// `usage` in every chunk.
     pub(crate) continuous_usage_stats: Option<bool>,
 }
 
 impl AskedBody {
-    /// Tokens of the prompt. A query is read once per document.
-    #[must_use]
     pub(crate) fn prompt_tokens(&self) -> u64 {
         let ranked = self.query.tokens * self.documents.items + self.documents.tokens;
         self.prompt.tokens + self.messages.tokens + self.input.tokens + ranked
     }
 
-    /// Inputs of an embedding, or documents of a rerank.
-    #[must_use]
     pub(crate) fn items(&self) -> u64 {
         self.input.items.max(self.documents.items)
     }
 
-    /// Output tokens it asks for.
-    #[must_use]
     pub(crate) fn max_tokens(&self) -> u64 {
         self.max_completion_tokens.or(self.max_tokens).or(self.max_output_tokens).unwrap_or(16)
     }
 
-    /// Whether it wants `usage` at the end, and in every chunk.
-    #[must_use]
     pub(crate) fn wants_usage(&self) -> (bool, bool) {
         let options = self.stream_options.unwrap_or_default();
         let is = |wish: Option<bool>| wish.unwrap_or(false);

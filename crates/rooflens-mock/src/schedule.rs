@@ -5,35 +5,24 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Timing that all answers share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Timing {
-    /// From the begin of a request to its first token.
     pub(crate) ttft: Duration,
-    /// From a token to the next.
     pub(crate) itl: Duration,
-    /// Added to the first token for each token of the prompt.
     pub(crate) prefill_per_token: Duration,
-    /// Each token is late by up to this, evenly spread.
     pub(crate) jitter: Duration,
-    /// Nothing waits.
     pub(crate) flat_out: bool,
-    /// Times in which nothing is sent.
     pub(crate) stalls: Option<StallTimes>,
 }
 
 /// Regular times in which a server stands still: the j-th (from 1) begins j times `every` after the first request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct StallTimes {
-    /// Length of each.
     pub(crate) length: Duration,
-    /// From the begin of one to the begin of the next.
     pub(crate) every: Duration,
 }
 
 impl StallTimes {
-    /// The time after `first_request` when what is due at `due` can be sent.
-    #[must_use]
     pub(crate) fn deferred(&self, due: Duration) -> Duration {
         let every = self.every.as_nanos().max(1);
         let number = due.as_nanos() / every;
@@ -45,7 +34,6 @@ impl StallTimes {
     }
 }
 
-/// The times of one answer's tokens.
 pub(crate) struct TokenSchedule {
     timing: Timing,
     begin: Instant,
@@ -56,8 +44,6 @@ pub(crate) struct TokenSchedule {
 }
 
 impl TokenSchedule {
-    /// Of a request that began then. `draws` are its own random numbers.
-    #[must_use]
     pub(crate) fn new(
         timing: Timing,
         begin: Instant,
@@ -89,8 +75,6 @@ impl TokenSchedule {
     }
 }
 
-/// Random numbers of a request of its own, whichever thread serves it.
-#[must_use]
 pub(crate) fn draws_of(seed: u64, request: u64) -> ChaCha8Rng {
     let mut draws = ChaCha8Rng::seed_from_u64(seed);
     draws.set_stream(request);

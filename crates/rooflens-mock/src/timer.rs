@@ -1,8 +1,7 @@
 //! Sleeps of a single-threaded runtime with the precision of the kernel's timers: tokio's own count milliseconds.
 
 use std::cell::RefCell;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -28,41 +27,14 @@ struct Inner {
 
 #[derive(Default)]
 struct Queue {
-    heap: BinaryHeap<Reverse<Entry>>,
+    /// By due time and the order of registration.
+    waiting: BTreeMap<(Instant, u64), Waker>,
+    registered: u64,
     armed: Option<Instant>,
-}
-
-struct Entry {
-    due: Instant,
-    waker: Waker,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.due == other.due
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.due.cmp(&other.due)
-    }
 }
 
 impl PreciseTimer {
     /// Makes one; within a runtime, whose driver watches it.
-    ///
-    /// # Errors
-    ///
-    /// The kernel gives no timer.
     pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let descriptor = timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -72,10 +44,6 @@ impl PreciseTimer {
     }
 
     /// Wakes what is due, for ever. Has to run as a task of the same thread.
-    ///
-    /// # Errors
-    ///
-    /// The runtime ends, or the kernel refuses to set the timer.
     pub(crate) async fn drive(&self) -> io::Result<()> {
         loop {
             self.inner.descriptor.readable().await?.clear_ready();
@@ -86,12 +54,10 @@ impl PreciseTimer {
 
     fn take_due(&self, now: Instant) -> io::Result<Vec<Waker>> {
         let mut queue = self.inner.queue.borrow_mut();
-        let mut due = Vec::new();
-        while queue.heap.peek().is_some_and(|Reverse(entry)| entry.due <= now) {
-            due.extend(queue.heap.pop().map(|Reverse(entry)| entry.waker));
-        }
+        let later = queue.waiting.split_off(&(now, u64::MAX));
+        let due = std::mem::replace(&mut queue.waiting, later).into_values().collect();
         queue.armed = None;
-        if let Some(earliest) = queue.heap.peek().map(|Reverse(entry)| entry.due) {
+        if let Some(earliest) = queue.waiting.keys().next().map(|(due, _)| *due) {
             self.arm(&mut queue, earliest)?;
         }
         Ok(due)
@@ -108,21 +74,20 @@ impl PreciseTimer {
 
     fn register(&self, due: Instant, waker: Waker) -> io::Result<()> {
         let mut queue = self.inner.queue.borrow_mut();
-        queue.heap.push(Reverse(Entry { due, waker }));
+        let number = queue.registered;
+        queue.registered += 1;
+        queue.waiting.insert((due, number), waker);
         if queue.armed.is_none_or(|armed| due < armed) {
             self.arm(&mut queue, due)?;
         }
         Ok(())
     }
 
-    /// A sleep until then.
-    #[must_use]
     pub(crate) fn sleep_until(&self, due: Instant) -> PreciseSleep {
         PreciseSleep { timer: self.clone(), due, registered: None }
     }
 }
 
-/// A point in time to wait for.
 pub(crate) struct PreciseSleep {
     timer: PreciseTimer,
     due: Instant,
@@ -131,10 +96,6 @@ pub(crate) struct PreciseSleep {
 
 impl PreciseSleep {
     /// Whether the time has come; the task is woken when it does.
-    ///
-    /// # Errors
-    ///
-    /// The kernel refuses to set the timer.
     pub(crate) fn poll_elapsed(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if Instant::now() >= self.due {
             return Poll::Ready(Ok(()));

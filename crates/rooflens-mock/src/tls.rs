@@ -6,19 +6,11 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 use rustls::ServerConfig;
 use rustls::pki_types::PrivatePkcs8KeyDer;
 
-/// What a server with TLS needs, and what its clients have to trust.
 pub(crate) struct MadeIdentity {
-    /// Configuration of the server.
     pub(crate) config: Arc<ServerConfig>,
-    /// Certificate of the authority, PEM.
     pub(crate) authority_pem: String,
 }
 
-/// Makes an authority and a certificate, which may have expired in 2001.
-///
-/// # Errors
-///
-/// Keys cannot be made, or rustls refuses them.
 pub(crate) fn make_identity(
     expired: bool,
     http2: bool,

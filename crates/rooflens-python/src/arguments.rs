@@ -12,7 +12,6 @@ fn wanted(what: &str, found: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("{what} is wanted here, not {kind}"))
 }
 
-/// Everything that an iterable gives.
 fn each<'py, T: FromPyObjectOwned<'py>>(given: &Bound<'py, PyAny>) -> Option<Vec<T>> {
     given.try_iter().ok()?.map(|one| one.ok()?.extract().ok()).collect()
 }

@@ -17,7 +17,6 @@ const BEAT: Duration = Duration::from_millis(50);
 /// How long work that was told to end is waited for; it ends by itself later.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Told what happens while something is worked on.
 #[derive(Default)]
 struct Watch {
     is_stopped: AtomicBool,

@@ -43,7 +43,6 @@ impl Dialect {
         Dialect::ALL.into_iter().find(|dialect| dialect.name() == name)
     }
 
-    /// A text as a literal.
     #[must_use]
     pub(crate) fn text_literal(self, text: &str) -> String {
         let mut literal = String::with_capacity(text.len() + 2);
@@ -64,7 +63,6 @@ impl Dialect {
         literal
     }
 
-    /// A name of a table or column as a quoted identifier.
     #[must_use]
     pub(crate) fn identifier(self, name: &str) -> String {
         match self {
@@ -111,7 +109,6 @@ impl Dialect {
         }
     }
 
-    /// A value as text.
     pub(crate) fn as_text(self, expression: &str) -> String {
         let kind = match self {
             // Spark wants a length for VARCHAR.

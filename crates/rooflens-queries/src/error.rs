@@ -7,7 +7,6 @@ use crate::parameter::ParameterKind;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no query `{name}`{}", nearest_words(nearest))]
 pub struct UnknownQuery {
-    /// The name that was asked for.
     pub(crate) name: String,
     /// Names that look like it, the most alike first; all names if none does.
     pub(crate) nearest: Vec<String>,

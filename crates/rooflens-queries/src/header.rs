@@ -48,8 +48,7 @@ pub enum QueryJudge {
     },
 }
 
-/// The parts of a query's text.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Header {
     pub(crate) title: String,
     pub(crate) about: String,
@@ -60,7 +59,6 @@ pub(crate) struct Header {
     pub(crate) judge: Option<QueryJudge>,
 }
 
-/// Splits a query's text into its header and its SQL.
 pub(crate) fn split<'a>(query: &str, text: &'a str) -> Result<(Header, &'a str), QueryError> {
     let malformed = |problem: String| QueryError::Malformed { query: query.to_owned(), problem };
     let mut entries: Vec<(String, String)> = Vec::new();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::dialect::Dialect;
 use crate::error::QueryError;
 use crate::table::{FileRef, TableDef};
-use crate::views::{reading, views};
+use crate::views::{each, reading, views};
 
 /// Where tables are loaded to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -60,30 +60,21 @@ pub fn load(target: LoadEngine, tables: &[TableDef], files: &[FileRef]) -> Resul
     }
 }
 
-type LoadOne = fn(&TableDef, &[&FileRef]) -> Result<String, QueryError>;
-
-fn each(beginning: &str, tables: &[TableDef], files: &[FileRef], one: LoadOne) -> Result<String, QueryError> {
-    let mut script = beginning.to_owned();
-    for table in tables {
-        let files: Vec<&FileRef> = files.iter().filter(|file| file.table == table.name).collect();
-        script.push('\n');
-        script.push_str(&table.comment());
-        script.push_str(&one(table, &files)?);
-    }
-    Ok(script)
-}
-
 fn duckdb(table: &TableDef, files: &[&FileRef]) -> Result<String, QueryError> {
     let dialect = Dialect::DuckDb;
     let name = dialect.identifier(&table.name);
     let mut script =
         format!("CREATE OR REPLACE TABLE {name} (\n  {}\n);\n", table.typed(dialect).join(",\n  "));
-    if !files.is_empty() {
-        let names = table.names(dialect).join(", ");
-        let reading = reading(dialect, table, files)?;
-        script.push_str(&format!("INSERT INTO {name}\nSELECT {names}\nFROM {reading};\n"));
-    }
+    script.push_str(&insertion(dialect, table, files)?);
     Ok(script)
+}
+
+fn insertion(dialect: Dialect, table: &TableDef, files: &[&FileRef]) -> Result<String, QueryError> {
+    if files.is_empty() {
+        return Ok(String::new());
+    }
+    let (name, names) = (dialect.identifier(&table.name), table.names(dialect).join(", "));
+    Ok(format!("INSERT INTO {name}\nSELECT {names}\nFROM {};\n", reading(dialect, table, files)?))
 }
 
 fn clickhouse(table: &TableDef, files: &[&FileRef]) -> Result<String, QueryError> {
@@ -103,11 +94,7 @@ fn clickhouse(table: &TableDef, files: &[&FileRef]) -> Result<String, QueryError
         table.typed(dialect).join(",\n  "),
         keys.join(", ")
     );
-    if !files.is_empty() {
-        let names = table.names(dialect).join(", ");
-        let reading = reading(dialect, table, files)?;
-        script.push_str(&format!("INSERT INTO {name}\nSELECT {names}\nFROM {reading};\n"));
-    }
+    script.push_str(&insertion(dialect, table, files)?);
     Ok(script)
 }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::dialect::Dialect;
 use crate::error::{QueryError, UnknownQuery};
 use crate::expand;
-use crate::header::{self, QueryColumn, QueryJudge};
+use crate::header::{self, Header, QueryColumn, QueryJudge};
 use crate::parameter::QueryParameter;
 
 /// Name and text of every query, in the order in which they are listed.
@@ -59,13 +59,7 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Vec<
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedQuery {
     name: String,
-    title: String,
-    doc: String,
-    parameters: Vec<QueryParameter>,
-    columns: Vec<QueryColumn>,
-    tables: Vec<String>,
-    needs: Option<String>,
-    judge: Option<QueryJudge>,
+    header: Header,
     body: String,
 }
 
@@ -73,19 +67,9 @@ impl NamedQuery {
     /// Reads the text of a query: a header in the form that `header` describes, then SQL.
     pub fn read(name: &str, text: &str) -> Result<NamedQuery, QueryError> {
         let (header, body) = header::split(name, text)?;
-        let query = NamedQuery {
-            name: name.to_owned(),
-            title: header.title,
-            doc: header.about,
-            parameters: header.parameters,
-            columns: header.columns,
-            tables: header.tables,
-            needs: header.needs,
-            judge: header.judge,
-            body: body.to_owned(),
-        };
+        let query = NamedQuery { name: name.to_owned(), header, body: body.to_owned() };
         let used = expand::parameters(body).map_err(|problem| query.malformed(problem))?;
-        if let Some(unused) = query.parameters.iter().find(|one| !used.contains(&one.name)) {
+        if let Some(unused) = query.header.parameters.iter().find(|one| !used.contains(&one.name)) {
             return Err(query.malformed(format!("its SQL never uses `:{}`", unused.name)));
         }
         if let Some(unknown) = used.iter().find(|name| query.parameter(name).is_none()) {
@@ -97,7 +81,7 @@ impl NamedQuery {
     /// What runs must have to be in its answer, where that is not evident.
     #[must_use]
     pub fn needs(&self) -> Option<&str> {
-        self.needs.as_deref()
+        self.header.needs.as_deref()
     }
 
     /// Its name, in kebab-case.
@@ -109,37 +93,37 @@ impl NamedQuery {
     /// What it shows, in a few words.
     #[must_use]
     pub fn title(&self) -> &str {
-        &self.title
+        &self.header.title
     }
 
     /// What it answers, in a paragraph.
     #[must_use]
     pub fn doc(&self) -> &str {
-        &self.doc
+        &self.header.about
     }
 
     /// Its parameters.
     #[must_use]
     pub fn parameters(&self) -> &[QueryParameter] {
-        &self.parameters
+        &self.header.parameters
     }
 
     /// The columns of its answer.
     #[must_use]
     pub fn columns(&self) -> &[QueryColumn] {
-        &self.columns
+        &self.header.columns
     }
 
     /// The tables that it reads.
     #[must_use]
     pub fn tables(&self) -> &[String] {
-        &self.tables
+        &self.header.tables
     }
 
     /// What has to be computed from its rows.
     #[must_use]
     pub fn judge(&self) -> Option<&QueryJudge> {
-        self.judge.as_ref()
+        self.header.judge.as_ref()
     }
 
     /// The query in the SQL of an engine, with these values for parameters and defaults for the others.
@@ -148,11 +132,11 @@ impl NamedQuery {
             return Err(QueryError::UnknownParameter {
                 query: self.name.clone(),
                 parameter: unknown.clone(),
-                allowed: self.parameters.iter().map(|one| one.name.clone()).collect(),
+                allowed: self.header.parameters.iter().map(|one| one.name.clone()).collect(),
             });
         }
         let mut literals = BTreeMap::new();
-        for parameter in &self.parameters {
+        for parameter in &self.header.parameters {
             let value = values.get(&parameter.name).or(parameter.default.as_ref());
             let value = value.ok_or_else(|| QueryError::MissingParameter {
                 query: self.name.clone(),
@@ -174,7 +158,7 @@ impl NamedQuery {
     }
 
     fn parameter(&self, name: &str) -> Option<&QueryParameter> {
-        self.parameters.iter().find(|one| one.name == name)
+        self.header.parameters.iter().find(|one| one.name == name)
     }
 
     fn malformed(&self, problem: String) -> QueryError {

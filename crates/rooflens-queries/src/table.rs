@@ -18,7 +18,6 @@ pub enum SqlType {
 }
 
 impl SqlType {
-    /// Its name in the SQL of an engine.
     pub(crate) fn sql(self, dialect: Dialect, is_nullable: bool) -> String {
         let name = match (dialect, self) {
             (Dialect::ClickHouse, SqlType::Text) => "String",

@@ -13,12 +13,22 @@ use crate::table::{FileRef, TableDef, pattern};
 /// Statements that make one view per table over the files that count. DataFusion has none: `rooflens query` reads a
 /// store itself.
 pub fn views(dialect: Dialect, tables: &[TableDef], files: &[FileRef]) -> Result<String, QueryError> {
-    let mut script = beginning(dialect)?.to_owned();
+    each(beginning(dialect)?, tables, files, |table, files| view(dialect, table, files))
+}
+
+/// A script of what is made of each table and its files.
+pub(crate) fn each(
+    beginning: &str,
+    tables: &[TableDef],
+    files: &[FileRef],
+    one: impl Fn(&TableDef, &[&FileRef]) -> Result<String, QueryError>,
+) -> Result<String, QueryError> {
+    let mut script = beginning.to_owned();
     for table in tables {
         let files: Vec<&FileRef> = files.iter().filter(|file| file.table == table.name).collect();
         script.push('\n');
         script.push_str(&table.comment());
-        script.push_str(&view(dialect, table, &files)?);
+        script.push_str(&one(table, &files)?);
     }
     Ok(script)
 }
@@ -76,7 +86,6 @@ fn empty(dialect: Dialect, table: &TableDef) -> String {
     format!("CREATE OR REPLACE {temporary}VIEW {name} AS\nSELECT {}\nWHERE 1 = 0;\n", columns.join(", "))
 }
 
-/// The function that reads files in DuckDB and ClickHouse.
 pub(crate) fn reading(dialect: Dialect, table: &TableDef, files: &[&FileRef]) -> Result<String, QueryError> {
     let paths: Vec<&str> = files.iter().map(|file| file.local()).collect();
     if dialect == Dialect::DuckDb {

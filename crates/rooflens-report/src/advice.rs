@@ -1,4 +1,4 @@
-//! Advice as an answer of its own, and a changed model beside the one that ran.
+//! Advice as a separate answer, and a changed model next to the one that ran.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,12 @@ use rooflens_analyze::ledger::kernels_floor_ns;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::block::{Block, Cell, Column, Field, Level, Table};
+use crate::block::Level::Screen;
+use crate::block::{Block, Cell, Column, Field};
 use crate::format;
 use crate::render::Part;
-use crate::sections::{self, Detail};
+use crate::section::Detail;
+use crate::sections;
 
 /// The ledger of a phase, and what a change of the model makes of it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -66,26 +68,24 @@ pub fn parts(findings: &Findings, assumed: &[String], changed: &[WhatIf], limit:
     let mut parts = vec![Part { name: "verdict", title: "Verdict", blocks: lead }];
     if let Some(section) = sections::find("ledger") {
         let blocks = section.blocks(findings, Detail::Screen { rows: limit });
-        parts.push(Part { name: "ledger", title: section.title(), blocks });
+        parts.push(Part { name: section.name, title: section.title, blocks });
     }
     parts.extend(changed.iter().map(|one| Part { name: "what_if", title: "What if", blocks: what_if(one) }));
     if let Some(list) = findings.get::<AdviceList>() {
         parts.push(Part { name: "advice", title: "Advice", blocks: sections::advice::narrow(list, limit) });
         let blocks = sections::advice::narrow_design(list, limit);
-        if !blocks.is_empty() {
-            parts.push(Part { name: "design", title: sections::design::TITLE, blocks });
+        if let Some(section) = sections::find("design").filter(|_| !blocks.is_empty()) {
+            parts.push(Part { name: section.name, title: section.title, blocks });
         }
     }
     parts
 }
 
 /// The first advice, a line each.
-#[must_use]
 pub fn titles(findings: &Findings, most: usize) -> Vec<String> {
     findings.get::<AdviceList>().map_or_else(Vec::new, |list| sections::advice::titles(list, most))
 }
 
-/// The lower bound of a step of each phase that has one.
 fn floors(ledger: &Ledger) -> Option<Block> {
     let known = ledger.phases.iter().filter(|phase| !phase.floors.is_empty() && phase.steps > 0);
     let lines: Vec<String> = known
@@ -121,29 +121,28 @@ fn what_if(changed: &WhatIf) -> Vec<Block> {
             format::time(least.max(most)),
             changed.phase
         )),
-        Block::Table(Table::new("what_if", LINES, &changed.lines, usize::MAX)),
-        Block::Table(Table::new("what_if_classes", CLASSES, &changed.classes, usize::MAX)),
+        Block::table("what_if", LINES, &changed.lines, usize::MAX),
+        Block::table("what_if_classes", CLASSES, &changed.classes, usize::MAX),
     ]
 }
 
-/// A line of the ledger, as the ledger's own table has it.
 fn title(line: &str) -> &str {
     let mut all = rooflens_analyze::ledger::Line::ALL.iter();
     all.find(|known| known.as_str() == line).map_or(line, |known| known.title())
 }
 
 const LINES: &[Field<ChangedLine>] = &[
-    (Column::text("line", "line"), |line| Cell::word(title(&line.line))),
-    (Column::number("old_ns", "measured"), |line| Cell::Time(line.old_ns)),
-    (Column::number("new_ns", "after"), |line| Cell::Time(line.new_ns)),
+    (Column::text("line", "line"), |row| Cell::word(title(&row.line))),
+    (Column::number("old_ns", "measured"), |row| Cell::Time(row.old_ns)),
+    (Column::number("new_ns", "after"), |row| Cell::Time(row.new_ns)),
 ];
 
 const NO_CLASS: &str = "the model has no such operators";
 
 const CLASSES: &[Field<ChangedClass>] = &[
-    (Column::text("class", "class"), |class| Cell::code(class.class.clone())),
-    (Column::number("old_ns", "floor"), |class| Cell::or(class.old_ns, Cell::MeanTime, NO_CLASS)),
-    (Column::number("new_ns", "floor after").at(Level::Screen), |class| {
-        Cell::or(class.new_ns, Cell::MeanTime, NO_CLASS)
+    (Column::text("class", "class"), |row| Cell::code(row.class.clone())),
+    (Column::number("old_ns", "floor"), |row| Cell::or(row.old_ns, Cell::MeanTime, NO_CLASS)),
+    (Column::number("new_ns", "floor after").at(Screen), |row| {
+        Cell::or(row.new_ns, Cell::MeanTime, NO_CLASS)
     }),
 ];

@@ -2,7 +2,8 @@
 
 use rooflens_analyze::by_range::RangeKernel;
 
-use crate::block::{Block, Cell, Column, Field, Level, Table};
+use crate::block::Level::{Raw, Screen};
+use crate::block::{Block, Cell, Column, Field, Table};
 use crate::render::Part;
 
 const OUTSIDE: &str = "launched outside all ranges";
@@ -11,32 +12,28 @@ const UNLAUNCHED: &str = "the trace does not have its launch";
 const FIELDS: &[Field<RangeKernel>] = &[
     (Column::text("range", "Range"), |row| Cell::or(row.range.as_deref(), Cell::code, OUTSIDE)),
     (Column::bar("share", "Share"), |row| Cell::Share(row.share)),
-    (Column::text("style", "Style").at(Level::Raw), |row| {
+    (Column::text("style", "Style").at(Raw), |row| {
         Cell::or(row.style, |style| Cell::word(style.as_str()), OUTSIDE)
     }),
-    (Column::number("pid", "Process").at(Level::Raw), |row| {
+    (Column::number("pid", "Process").at(Raw), |row| {
         Cell::or(row.pid, |pid| Cell::text(pid.to_string()), UNLAUNCHED)
     }),
-    (Column::number("tid", "Thread").at(Level::Screen), |row| {
+    (Column::number("tid", "Thread").at(Screen), |row| {
         Cell::or(row.tid, |tid| Cell::text(tid.to_string()), UNLAUNCHED)
     }),
-    (Column::number("ranges", "Ranges"), |row| count(row.ranges)),
-    (Column::text("name", "Name").at(Level::Raw), |row| Cell::text(row.name.clone())),
-    (Column::number("count", "Count"), |row| count(row.count)),
+    (Column::number("ranges", "Ranges"), |row| Cell::count(row.ranges)),
+    (Column::text("name", "Name").at(Raw), |row| Cell::text(row.name.clone())),
+    (Column::number("count", "Count"), |row| Cell::count(row.count)),
     (Column::number("total_ns", "Total"), |row| Cell::MeanTime(row.times.total_ns)),
     (Column::text("short_name", "Kernel"), |row| Cell::name(&row.short_name, &row.name)),
-    (Column::number("mean_ns", "Mean").at(Level::Screen), |row| Cell::MeanTime(row.times.mean_ns)),
-    (Column::number("median_ns", "Median").at(Level::Screen), |row| Cell::MeanTime(row.times.median_ns)),
-    (Column::number("min_ns", "Min").at(Level::Screen), |row| Cell::MeanTime(row.times.min_ns)),
-    (Column::number("max_ns", "Max").at(Level::Screen), |row| Cell::MeanTime(row.times.max_ns)),
-    (Column::number("stddev_ns", "Std dev").at(Level::Screen), |row| {
+    (Column::number("mean_ns", "Mean").at(Screen), |row| Cell::MeanTime(row.times.mean_ns)),
+    (Column::number("median_ns", "Median").at(Screen), |row| Cell::MeanTime(row.times.median_ns)),
+    (Column::number("min_ns", "Min").at(Screen), |row| Cell::MeanTime(row.times.min_ns)),
+    (Column::number("max_ns", "Max").at(Screen), |row| Cell::MeanTime(row.times.max_ns)),
+    (Column::number("stddev_ns", "Std dev").at(Screen), |row| {
         Cell::or(row.times.stddev_ns, Cell::MeanTime, "a single launch has none")
     }),
 ];
-
-fn count(value: u64) -> Cell {
-    Cell::Count(i64::try_from(value).unwrap_or(i64::MAX))
-}
 
 /// The first `limit` rows.
 pub fn parts(rows: &[RangeKernel], limit: usize) -> Vec<Part> {

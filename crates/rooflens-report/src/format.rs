@@ -39,7 +39,6 @@ pub fn raw(cell: &Cell) -> String {
     }
 }
 
-/// A value on an axis.
 pub(crate) fn tick(value: f64, unit: &ChartUnit) -> String {
     let text = match unit {
         ChartUnit::Time => time(value),
@@ -68,15 +67,13 @@ pub fn value(value: f64, unit: &ChartUnit) -> String {
     }
 }
 
-/// The sentence about rows that are not shown.
 pub(crate) fn left_out(left_out: &LeftOut) -> String {
-    let rows = count(i64::try_from(left_out.rows).unwrap_or(i64::MAX));
+    let rows = count(left_out.rows as i64);
     let (noun, verb) = if left_out.rows == 1 { ("row", "is") } else { ("rows", "are") };
     let share = left_out.share.map(|value| format!(", {} of the total,", share(value))).unwrap_or_default();
     format!("{rows} more {noun}{share} {verb} in {}.", left_out.place)
 }
 
-/// The sentence about columns that are not shown since nothing is known.
 pub(crate) fn hollow(table: &Table) -> Option<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = vec![];
     for (index, column) in table.columns.iter().enumerate().filter(|(_, column)| column.level <= Level::Page)

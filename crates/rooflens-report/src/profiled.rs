@@ -3,7 +3,8 @@
 use rooflens_analyze::kernels::counters::missing;
 use rooflens_analyze::kernels::{Bound, Kernel, Profile, Shares, SourcedPeak, Suggestion, UnprofiledKernel};
 
-use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
+use crate::block::Level::{Essential, Page, Raw, Screen};
+use crate::block::{Block, Cell, Column, Fact, Field, Table};
 use crate::figure::{RooflineChart, RooflineDevice, RooflineOperator};
 use crate::format;
 use crate::render::Part;
@@ -19,17 +20,17 @@ const LONGEST: usize = 400;
 
 /// The parts of the page; tables and lists have at most `limit` rows.
 pub fn parts(profile: &Profile, limit: usize) -> Vec<Part> {
-    let losses: Vec<String> = profile
-        .kernels
-        .iter()
-        .take(limit)
-        .map(|kernel| format!("{}: {}", kernel.short_name, kernel.loss))
-        .collect();
+    let loss = |kernel: &Kernel| format!("{}: {}", kernel.short_name, kernel.loss);
+    let losses: Vec<String> = profile.kernels.iter().take(limit).map(loss).collect();
     let advice = advice(profile, limit);
     let part = |name, title, blocks: Vec<Block>| Part { name, title, blocks };
     let mut parts = vec![
         part("launches", "Launches", vec![Block::Lead(lead(profile)), table(profile, limit)]),
-        part("bounds", "What limits them", vec![bounds(profile), Block::Text(rule(profile))]),
+        part(
+            "bounds",
+            "What limits them",
+            vec![bounds(profile), Block::Text(format!("How launches are classified: {}.", profile.rule))],
+        ),
         part("losses", "Lost time per kernel", vec![Block::Lines(losses)]),
         part("changes", "What to change", vec![changes(profile, limit)]),
         part("device", "Device", vec![Block::Facts(device(profile))]),
@@ -41,10 +42,6 @@ pub fn parts(profile: &Profile, limit: usize) -> Vec<Part> {
         parts.push(part("advice", "Nsight Compute", vec![Block::Lines(advice)]));
     }
     parts
-}
-
-fn rule(profile: &Profile) -> String {
-    format!("How launches are classified: {}.", profile.rule)
 }
 
 fn lead(profile: &Profile) -> String {
@@ -75,8 +72,6 @@ fn lead(profile: &Profile) -> String {
     format!("{} of {counted} launches{with} {are} bound by {by}: {share} of {of}.", most.launches)
 }
 
-type Fields = &'static [Field<Kernel>];
-
 fn pct(value: Option<f64>) -> Cell {
     Cell::or(value, |value| Cell::Share(value / 100.0), MISSING)
 }
@@ -89,23 +84,32 @@ fn size(value: Option<[u64; 3]>) -> Cell {
     Cell::or(value, |[x, y, z]| Cell::code(format!("{x}×{y}×{z}")), MISSING)
 }
 
-/// A number of the counters, or what collects it.
-fn counter(value: Option<f64>, name: &str) -> Cell {
-    Cell::or(value, Cell::Mean, missing(name))
+/// The column of a counter, or of what collects it: key, title, level, help, name of the counter.
+macro_rules! counter {
+    ($key:literal, $title:literal, $level:ident, $help:literal, $name:ident) => {
+        (Column::number($key, $title).at($level).help($help), |k| {
+            Cell::or(k.counters.$name, Cell::Mean, missing(stringify!($name)))
+        })
+    };
 }
 
-fn counter_pct(value: Option<f64>, name: &str) -> Cell {
-    Cell::or(value, |value| Cell::Share(value / 100.0), missing(name))
+/// The same of a counter in percent.
+macro_rules! counted_share {
+    ($key:literal, $title:literal, $level:ident, $help:literal, $name:ident) => {
+        (Column::number($key, $title).at($level).help($help), |k| {
+            Cell::or(k.counters.$name.map(|pct| pct / 100.0), Cell::Share, missing(stringify!($name)))
+        })
+    };
 }
 
 fn precision(kernel: &Kernel, name: &str) -> Cell {
     amount(kernel.flops.by_precision.get(name).copied(), "FLOP")
 }
 
-const FIELDS: Fields = &[
+const FIELDS: &[Field<Kernel>] = &[
     (Column::text("short_name", "Kernel"), |k| Cell::name(&k.short_name, &k.name)),
-    (Column::text("name", "Name").at(Level::Raw), |k| Cell::text(k.name.clone())),
-    (Column::number("launch", "Launch").at(Level::Raw), |k| Cell::count(k.launch)),
+    (Column::text("name", "Name").at(Raw), |k| Cell::text(k.name.clone())),
+    (Column::number("launch", "Launch").at(Raw), |k| Cell::count(k.launch)),
     (Column::number("time_ns", "Time"), |k| Cell::or(k.time_ns, Cell::MeanTime, MISSING)),
     (Column::number("timeline_ns", "In timeline"), |k| Cell::or(k.timeline_ns, Cell::MeanTime, MISSING)),
     (Column::text("bound", "Bound by"), |k| Cell::or(k.bound, |bound| Cell::word(bound.as_str()), MISSING)),
@@ -117,123 +121,99 @@ const FIELDS: Fields = &[
     (Column::number("memory_share", "Memory").help("fraction of peak of the busiest memory unit"), |k| {
         pct(k.memory_pct)
     }),
-    (Column::number("dram_share", "DRAM").at(Level::Screen), |k| pct(k.dram_pct)),
+    (Column::number("dram_share", "DRAM").at(Screen), |k| pct(k.dram_pct)),
     (Column::number("intensity_dram", "Intensity").help("dominant precision, device memory"), |k| {
         amount(k.intensity.dram, "FLOP/B")
     }),
-    (Column::number("flops_per_s", "FLOP/s").at(Level::Screen), |k| amount(k.flops_per_s, "FLOP/s")),
-    (Column::number("dram_bytes_per_s", "DRAM B/s").at(Level::Screen), |k| amount(k.bytes_per_s.dram, "B/s")),
-    (Column::number("roofline_share", "Of roof").at(Level::Screen), |k| pct(k.roofline_pct)),
-    (Column::number("occupancy_share", "Occupancy").at(Level::Screen), |k| pct(k.occupancy.achieved_pct)),
-    (Column::number("theoretical_occupancy_share", "At most").at(Level::Page), |k| {
-        pct(k.occupancy.theoretical_pct)
+    (Column::number("flops_per_s", "FLOP/s").at(Screen), |k| amount(k.flops_per_s, "FLOP/s")),
+    (Column::number("dram_bytes_per_s", "DRAM B/s").at(Screen), |k| amount(k.bytes_per_s.dram, "B/s")),
+    (Column::number("roofline_share", "Of roof").at(Screen), |k| pct(k.roofline_pct)),
+    (Column::number("occupancy_share", "Occupancy").at(Screen), |k| pct(k.occupancy.achieved_pct)),
+    (Column::number("theoretical_occupancy_share", "At most").at(Page), |k| pct(k.occupancy.theoretical_pct)),
+    (Column::text("occupancy_limited_by", "Limited by").at(Page), |k| {
+        let by = k.occupancy.limited_by.join(" ");
+        Cell::or(Some(by).filter(|by| !by.is_empty()), Cell::text, MISSING)
     }),
-    (Column::text("occupancy_limited_by", "Limited by").at(Level::Page), |k| {
-        if k.occupancy.limited_by.is_empty() {
-            return Cell::missing(MISSING);
-        }
-        Cell::text(k.occupancy.limited_by.join(" "))
-    }),
-    (Column::number("waves", "Waves").at(Level::Page), |k| Cell::or(k.waves, Cell::Mean, MISSING)),
-    (Column::text("grid", "Grid").at(Level::Page), |k| size(k.grid)),
-    (Column::text("block", "Block").at(Level::Page), |k| size(k.block)),
-    (Column::number("registers", "Registers").at(Level::Page), |k| {
-        Cell::or(k.registers, Cell::Mean, MISSING)
-    }),
-    (Column::text("class", "Class").at(Level::Page), |k| Cell::word(k.class.clone())),
-    (Column::text("leading_precision", "Precision").at(Level::Page), |k| {
+    (Column::number("waves", "Waves").at(Page), |k| Cell::or(k.waves, Cell::Mean, MISSING)),
+    (Column::text("grid", "Grid").at(Page), |k| size(k.grid)),
+    (Column::text("block", "Block").at(Page), |k| size(k.block)),
+    (Column::number("registers", "Registers").at(Page), |k| Cell::or(k.registers, Cell::Mean, MISSING)),
+    (Column::text("class", "Class").at(Page), |k| Cell::word(k.class.clone())),
+    (Column::text("leading_precision", "Precision").at(Page), |k| {
         Cell::or(k.flops.leading.clone(), Cell::text, MISSING)
     }),
-    (Column::number("fp64_flop", "FP64").at(Level::Raw), |k| precision(k, "fp64")),
-    (Column::number("fp32_flop", "FP32").at(Level::Raw), |k| precision(k, "fp32")),
-    (Column::number("fp16_flop", "FP16").at(Level::Raw), |k| precision(k, "fp16")),
-    (Column::number("tensor_bf16_flop", "Tensor BF16").at(Level::Raw), |k| precision(k, "tensor_bf16")),
-    (Column::number("tensor_fp16_flop", "Tensor FP16").at(Level::Raw), |k| precision(k, "tensor_fp16")),
-    (Column::number("total_flop", "FLOPs").at(Level::Raw), |k| amount(k.flops.total, "FLOP")),
-    (Column::number("dram_bytes", "DRAM bytes").at(Level::Raw), |k| amount(k.bytes.dram, "B")),
-    (Column::number("l2_bytes", "L2 bytes").at(Level::Raw), |k| amount(k.bytes.l2, "B")),
-    (Column::number("l1_bytes", "L1 bytes").at(Level::Raw), |k| amount(k.bytes.l1, "B")),
-    (Column::number("shared_bytes", "Shared bytes").at(Level::Raw), |k| amount(k.bytes.shared, "B")),
-    (Column::number("intensity_l2", "FLOP/B of L2").at(Level::Raw), |k| amount(k.intensity.l2, "FLOP/B")),
-    (Column::number("intensity_l1", "FLOP/B of L1").at(Level::Raw), |k| amount(k.intensity.l1, "FLOP/B")),
-    (Column::number("floor_ns", "Lower bound").at(Level::Page), |k| {
-        Cell::or(k.floor_ns, Cell::MeanTime, MISSING)
+    (Column::number("fp64_flop", "FP64").at(Raw), |k| precision(k, "fp64")),
+    (Column::number("fp32_flop", "FP32").at(Raw), |k| precision(k, "fp32")),
+    (Column::number("fp16_flop", "FP16").at(Raw), |k| precision(k, "fp16")),
+    (Column::number("tensor_bf16_flop", "Tensor BF16").at(Raw), |k| precision(k, "tensor_bf16")),
+    (Column::number("tensor_fp16_flop", "Tensor FP16").at(Raw), |k| precision(k, "tensor_fp16")),
+    (Column::number("total_flop", "FLOPs").at(Raw), |k| amount(k.flops.total, "FLOP")),
+    (Column::number("dram_bytes", "DRAM bytes").at(Raw), |k| amount(k.bytes.dram, "B")),
+    (Column::number("l2_bytes", "L2 bytes").at(Raw), |k| amount(k.bytes.l2, "B")),
+    (Column::number("l1_bytes", "L1 bytes").at(Raw), |k| amount(k.bytes.l1, "B")),
+    (Column::number("shared_bytes", "Shared bytes").at(Raw), |k| amount(k.bytes.shared, "B")),
+    (Column::number("intensity_l2", "FLOP/B of L2").at(Raw), |k| amount(k.intensity.l2, "FLOP/B")),
+    (Column::number("intensity_l1", "FLOP/B of L1").at(Raw), |k| amount(k.intensity.l1, "FLOP/B")),
+    (Column::number("floor_ns", "Lower bound").at(Page), |k| Cell::or(k.floor_ns, Cell::MeanTime, MISSING)),
+    (Column::text("top_stall", "Top stall").at(Page), |k| {
+        let top = k.stalls.first();
+        let words = top.map(|it| format!("{} {}", it.reason.replace('_', " "), format::share(it.share)));
+        Cell::or(words, Cell::text, MISSING)
     }),
-    (Column::text("top_stall", "Top stall").at(Level::Page), |k| match k.stalls.first() {
-        Some(stall) => {
-            Cell::text(format!("{} {}", stall.reason.replace('_', " "), format::share(stall.share)))
-        }
-        None => Cell::missing(MISSING),
-    }),
-    (
-        Column::number("tensor_pipe_share", "Tensor pipes").at(Level::Page).help("active, of active cycles"),
-        |k| counter_pct(k.counters.tensor_pipe_pct, "tensor_pipe_pct"),
+    counted_share!("tensor_pipe_share", "Tensor pipes", Page, "active, of active cycles", tensor_pipe_pct),
+    counted_share!("tensor_pipe_elapsed_share", "Tensor pipes, of elapsed", Raw, "", tensor_pipe_elapsed_pct),
+    counted_share!("issue_slots_share", "Issue slots", Page, "Issue Slots Busy", issue_slots_pct),
+    counted_share!("issue_active_share", "Issuing", Page, "One or More Eligible", issue_active_pct),
+    counter!("eligible_warps", "Eligible warps", Page, "per scheduler", eligible_warps),
+    counter!("active_warps", "Active warps", Raw, "", active_warps),
+    counted_share!(
+        "warp_execution_share",
+        "Threads active",
+        Page,
+        "of 32, warp execution efficiency",
+        warp_execution_pct
     ),
-    (Column::number("tensor_pipe_elapsed_share", "Tensor pipes, of elapsed").at(Level::Raw), |k| {
-        counter_pct(k.counters.tensor_pipe_elapsed_pct, "tensor_pipe_elapsed_pct")
-    }),
-    (Column::number("issue_slots_share", "Issue slots").at(Level::Page).help("Issue Slots Busy"), |k| {
-        counter_pct(k.counters.issue_slots_pct, "issue_slots_pct")
-    }),
-    (Column::number("issue_active_share", "Issuing").at(Level::Page).help("One or More Eligible"), |k| {
-        counter_pct(k.counters.issue_active_pct, "issue_active_pct")
-    }),
-    (Column::number("eligible_warps", "Eligible warps").at(Level::Page).help("per scheduler"), |k| {
-        counter(k.counters.eligible_warps, "eligible_warps")
-    }),
-    (Column::number("active_warps", "Active warps").at(Level::Raw), |k| {
-        counter(k.counters.active_warps, "active_warps")
-    }),
-    (
-        Column::number("warp_execution_share", "Threads active")
-            .at(Level::Page)
-            .help("of 32, warp execution efficiency"),
-        |k| counter_pct(k.counters.warp_execution_pct, "warp_execution_pct"),
+    counted_share!(
+        "warp_execution_pred_share",
+        "Threads not predicated off",
+        Raw,
+        "",
+        warp_execution_pred_pct
     ),
-    (Column::number("warp_execution_pred_share", "Threads not predicated off").at(Level::Raw), |k| {
-        counter_pct(k.counters.warp_execution_pred_pct, "warp_execution_pred_pct")
-    }),
-    (
-        Column::number("load_sectors_per_request", "Sectors per load")
-            .at(Level::Page)
-            .help("per request of a global load"),
-        |k| counter(k.counters.load_sectors_per_request, "load_sectors_per_request"),
+    counter!(
+        "load_sectors_per_request",
+        "Sectors per load",
+        Page,
+        "per request of a global load",
+        load_sectors_per_request
     ),
-    (
-        Column::number("store_sectors_per_request", "Sectors per store")
-            .at(Level::Page)
-            .help("per request of a global store"),
-        |k| counter(k.counters.store_sectors_per_request, "store_sectors_per_request"),
+    counter!(
+        "store_sectors_per_request",
+        "Sectors per store",
+        Page,
+        "per request of a global store",
+        store_sectors_per_request
     ),
-    (Column::number("load_bytes_per_sector", "Bytes used per sector, loads").at(Level::Raw), |k| {
-        counter(k.counters.load_bytes_per_sector, "load_bytes_per_sector")
-    }),
-    (Column::number("store_bytes_per_sector", "Bytes used per sector, stores").at(Level::Raw), |k| {
-        counter(k.counters.store_bytes_per_sector, "store_bytes_per_sector")
-    }),
-    (
-        Column::number("excess_sectors_share", "Excess sectors")
-            .at(Level::Page)
-            .help("beyond what global accesses need"),
-        |k| counter_pct(k.counters.excess_sectors_pct, "excess_sectors_pct"),
+    counter!("load_bytes_per_sector", "Bytes used per sector, loads", Raw, "", load_bytes_per_sector),
+    counter!("store_bytes_per_sector", "Bytes used per sector, stores", Raw, "", store_bytes_per_sector),
+    counted_share!(
+        "excess_sectors_share",
+        "Excess sectors",
+        Page,
+        "beyond what global accesses need",
+        excess_sectors_pct
     ),
-    (Column::number("bank_conflicts", "Bank conflicts").at(Level::Page).help("of shared memory"), |k| {
-        counter(k.counters.bank_conflicts, "bank_conflicts")
-    }),
-    (Column::number("bank_conflicts_per_request", "Conflicts per request").at(Level::Page), |k| {
-        counter(k.counters.bank_conflicts_per_request, "bank_conflicts_per_request")
-    }),
-    (Column::number("bank_conflicts_share", "Conflicts, of wavefronts").at(Level::Raw), |k| {
-        counter_pct(k.counters.bank_conflicts_pct, "bank_conflicts_pct")
-    }),
-    (Column::text("loss", "Loss").at(Level::Raw), |k| Cell::text(k.loss.clone())),
+    counter!("bank_conflicts", "Bank conflicts", Page, "of shared memory", bank_conflicts),
+    counter!("bank_conflicts_per_request", "Conflicts per request", Page, "", bank_conflicts_per_request),
+    counted_share!("bank_conflicts_share", "Conflicts, of wavefronts", Raw, "", bank_conflicts_pct),
+    (Column::text("loss", "Loss").at(Raw), |k| Cell::text(k.loss.clone())),
 ];
 
 fn table(profile: &Profile, limit: usize) -> Block {
     let mut table = Table::new("kernels", FIELDS, &profile.kernels, limit);
     for name in &profile.asked {
         // Asked for by name: shown at any width.
-        table.columns.push(Column::number(name, name).at(Level::Essential).into());
+        table.columns.push(Column::number(name, name).at(Essential).into());
         for (row, kernel) in table.rows.iter_mut().zip(&profile.kernels) {
             let asked = kernel.metrics.get(*name);
             let cell = match asked.map(|asked| (asked.value, &asked.text)) {
@@ -247,7 +227,6 @@ fn table(profile: &Profile, limit: usize) -> Block {
     Block::Table(table)
 }
 
-/// A rule in a line: what it acts on, what was measured, what may help.
 fn change(row: &Suggestion) -> String {
     let (share, of) = match (row.timeline_share, row.time_share) {
         (Some(share), _) => (format::share(share), "the timeline's time of the profiled kernels"),
@@ -258,7 +237,6 @@ fn change(row: &Suggestion) -> String {
     format!("{}: {rule}, on {share} of {of}: {}. Try: {}", row.short_name, row.measured, row.change)
 }
 
-/// What the rules over counters say.
 fn changes(profile: &Profile, limit: usize) -> Block {
     if profile.suggestions.is_empty() {
         return Block::Text(
@@ -282,17 +260,16 @@ fn bounds(profile: &Profile) -> Block {
             Cell::or(row.timeline_share, Cell::Share, "no --timeline was given")
         }),
     ];
-    Block::Table(Table::new("bounds", FIELDS, &profile.shares, usize::MAX))
+    Block::table("bounds", FIELDS, &profile.shares, usize::MAX)
 }
 
-/// Kernels of the timeline that no profiled launch is of.
 fn unmatched(profile: &Profile, limit: usize) -> Block {
     const FIELDS: &[Field<UnprofiledKernel>] = &[
         (Column::text("name", "Kernel"), |row| Cell::name(&row.short_name, &row.name)),
         (Column::number("timeline_ns", "In timeline"), |row| Cell::MeanTime(row.timeline_ns)),
         (Column::number("timeline_share", "Of timeline"), |row| Cell::Share(row.timeline_share)),
     ];
-    Block::Table(Table::new("unmatched", FIELDS, &profile.timeline_not_profiled, limit))
+    Block::table("unmatched", FIELDS, &profile.timeline_not_profiled, limit)
 }
 
 fn device(profile: &Profile) -> Vec<Fact> {

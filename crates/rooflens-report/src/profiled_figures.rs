@@ -80,7 +80,6 @@ fn normalised(profile: &Profile) -> Option<RooflineChart> {
     (!chart.operators.is_empty()).then_some(chart)
 }
 
-/// A roofline for each launch, with its place at every level of memory.
 fn each(profile: &Profile) -> Vec<Drawing> {
     let of = |(at, kernel): (usize, &Kernel)| {
         let mut chart = roofline(profile)?;
@@ -107,7 +106,6 @@ fn each(profile: &Profile) -> Vec<Drawing> {
     profile.kernels.iter().take(MOST).enumerate().filter_map(of).collect()
 }
 
-/// A name as a file may have it.
 fn file_name(name: &str) -> String {
     let plain: String = name
         .chars()
@@ -119,7 +117,6 @@ fn file_name(name: &str) -> String {
     if name.is_empty() { "kernel".to_owned() } else { name }
 }
 
-/// What the warps of each launch wait for.
 fn stalls(profile: &Profile) -> Option<BarChart> {
     let with: Vec<(usize, &Kernel)> = profile
         .kernels
@@ -159,7 +156,6 @@ fn stalls(profile: &Profile) -> Option<BarChart> {
     })
 }
 
-/// How many blocks each limit lets a multiprocessor hold.
 fn limits(profile: &Profile) -> Option<BarChart> {
     let kernels = profile.kernels.iter().enumerate().take(MOST);
     let bar = |(at, kernel): (usize, &Kernel)| {
@@ -237,7 +233,7 @@ fn bins(values: &[f64], whole: bool) -> Option<Vec<(f64, f64, usize)>> {
     if least == largest {
         return Some(vec![(least, largest, values.len())]);
     }
-    // What spans decades is told apart by factors.
+    // Values that span decades need factors.
     let by_factors = !whole && least > 0.0 && largest / least > 100.0;
     let onto = |value: f64| if by_factors { value.ln() } else { value };
     let back = |value: f64| if by_factors { value.exp() } else { value };

@@ -1,6 +1,7 @@
 //! Every metric of profiled launches, as comma-separated values.
 
 use rooflens_analyze::kernels::ProfiledLaunch;
+use rooflens_schema::tables::ProfiledMetricRow;
 
 use crate::block::{Cell, Column, Row, Table};
 use crate::{render, text};
@@ -8,28 +9,11 @@ use crate::{render, text};
 /// The longest name or text of a report that is written.
 pub(crate) const LONGEST: usize = 400;
 
-/// A metric of a launch. Texts come from a report: they are cleaned and cut.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProfiledMetricLine {
-    /// Place of the launch in the input.
-    pub launch: usize,
-    /// The kernel, in its short form: full names may be thousands of characters long.
-    pub short_name: String,
-    /// The metric.
-    pub metric: String,
-    /// Its number.
-    pub value: Option<f64>,
-    /// Its text; empty for a number.
-    pub text: String,
-    /// Its unit; empty where none is known.
-    pub unit: String,
-}
-
-/// The metrics of a launch, by name.
-pub fn lines(at: usize, short_name: &str, launch: &ProfiledLaunch) -> Vec<ProfiledMetricLine> {
+/// The metrics of a launch, by name. Texts come from a report: they are cleaned and cut.
+pub fn lines(at: usize, short_name: &str, launch: &ProfiledLaunch) -> Vec<ProfiledMetricRow> {
     let plain = |words: &str| text::clip(&text::clean(words), LONGEST);
-    let line = |metric: &str, value: Option<f64>, words: &str| ProfiledMetricLine {
-        launch: at,
+    let line = |metric: &str, value: Option<f64>, words: &str| ProfiledMetricRow {
+        launch: i64::try_from(at).unwrap_or(i64::MAX),
         short_name: plain(short_name),
         metric: plain(metric),
         value,
@@ -39,13 +23,13 @@ pub fn lines(at: usize, short_name: &str, launch: &ProfiledLaunch) -> Vec<Profil
     let numbers = launch.numbers.iter().filter(|(_, value)| value.is_finite());
     let numbers = numbers.map(|(metric, value)| line(metric, Some(*value), ""));
     let texts = launch.texts.iter().map(|(metric, words)| line(metric, None, words));
-    let mut lines: Vec<ProfiledMetricLine> = numbers.chain(texts).collect();
+    let mut lines: Vec<ProfiledMetricRow> = numbers.chain(texts).collect();
     lines.sort_by(|a, b| a.metric.cmp(&b.metric));
     lines
 }
 
 /// The header, and a line for each metric.
-pub fn csv(lines: &[ProfiledMetricLine]) -> String {
+pub fn csv(lines: &[ProfiledMetricRow]) -> String {
     const MISSING: &str = "a text";
     let columns = vec![
         Column::number("launch", "Launch"),
@@ -55,9 +39,9 @@ pub fn csv(lines: &[ProfiledMetricLine]) -> String {
         Column::text("text", "Text"),
         Column::text("unit", "Unit"),
     ];
-    let row = |line: &ProfiledMetricLine| {
+    let row = |line: &ProfiledMetricRow| {
         Row::new(vec![
-            Cell::count(line.launch),
+            Cell::Count(line.launch),
             Cell::text(line.short_name.clone()),
             Cell::text(line.metric.clone()),
             Cell::or(line.value, Cell::Mean, MISSING),

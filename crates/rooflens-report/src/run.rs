@@ -1,10 +1,9 @@
-//! What a report tells of a run beside its trace: the measured numbers, and what the model must cost.
+//! What a report says about a run in addition to its trace: the measured numbers, and what the model must cost.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rooflens_analyze::allocator::PassAllocator;
-use rooflens_analyze::finding::FindingType;
 use rooflens_cost::measured::{Efficiency, FlopsCheck, Matches, StaticVsMeasured};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,9 +43,6 @@ pub struct RunFacts {
     /// Why one of these is missing.
     pub reasons: BTreeMap<String, String>,
 }
-
-/// How the finding `run` is read back: it belongs to no analysis.
-pub const FINDING: FindingType = FindingType::object::<RunFacts>();
 
 /// A measured time, over all sequences.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

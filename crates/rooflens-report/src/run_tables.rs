@@ -7,13 +7,12 @@ use rooflens_analyze::top::TopKernel;
 
 use crate::block::{Cell, Column, Field, Table, TableColumn};
 use crate::render::csv;
-use crate::sections::shapes_of;
+use crate::sections::operators::{bytes, shapes};
 
 /// `ops.csv`: operators by name, as `key_averages()` of `torch.profiler` groups them, most self time first.
 ///
 /// Times are whole nanoseconds, memory is bytes, shares are 0 to 1. A cell of what the trace did not record
 /// (device time, memory, shapes) is empty.
-#[must_use]
 pub fn operators(found: &Operators, has_device: bool) -> String {
     let device_ns: i64 = found.0.iter().fold(0, |sum, of| sum.saturating_add(of.self_device_ns));
     let row = |of: &'_ OperatorStat| OperatorRow { of: of.clone(), device_ns };
@@ -27,13 +26,12 @@ pub fn operators(found: &Operators, has_device: bool) -> String {
 
 struct OperatorRow {
     of: OperatorStat,
-    /// Device time that all operators launched themselves.
     device_ns: i64,
 }
 
 const OPERATORS: &[Field<OperatorRow>] = &[
     (Column::text("key", ""), |row| Cell::code(&row.of.name)),
-    (Column::text("input_shapes", ""), |row| Cell::text(shapes_of(&row.of))),
+    (Column::text("input_shapes", ""), |row| Cell::text(shapes(&row.of))),
     (Column::number("count", ""), |row| Cell::count(row.of.count)),
     (Column::number("cpu_time_total_ns", ""), |row| Cell::Time(row.of.total_ns)),
     (Column::number("self_cpu_time_total_ns", ""), |row| Cell::Time(row.of.self_ns)),
@@ -50,14 +48,9 @@ const OPERATORS: &[Field<OperatorRow>] = &[
     }),
 ];
 
-fn bytes(value: Option<i64>) -> Cell {
-    Cell::or(value, Cell::Bytes, "the trace was recorded without profile_memory")
-}
-
 /// `summary_cuda_gpu_kern_sum.csv`: kernels by name, byte for byte as `nsys stats --report cuda_gpu_kern_sum
 /// --format csv` prints them: order, digits, 0.0 as the deviation of a single launch, and the part of all
 /// kernels' time in per cent. Copies and fills are no kernels.
-#[must_use]
 pub fn kernel_summary(mut kernels: Vec<TopKernel>) -> String {
     let all: f64 = kernels.iter().map(|kernel| kernel.total_ns).sum();
     kernels.sort_by(|a, b| {

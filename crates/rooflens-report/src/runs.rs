@@ -1,6 +1,7 @@
 //! The runs of a sweep, side by side: a table, and figures over what was swept.
 
-use crate::block::{Block, Cell, Column, Drawing, Level, Row, Table};
+use crate::block::Level::Page;
+use crate::block::{Block, Cell, Column, Drawing, Row, Table};
 use crate::cost::FigureFile;
 use crate::figure::{Axis, Bar, BarChart, FigureUnit, LineChart, LineSeries, Scale};
 use crate::render::{Part, html, markdown};
@@ -71,7 +72,6 @@ const NOT_MEASURED: &str = "not measured by this job";
 const AS_IT_IS: &str = "as in the config";
 
 /// The page.
-#[must_use]
 pub fn html(runs: &Runs) -> String {
     html::parts(
         &runs.title,
@@ -81,7 +81,6 @@ pub fn html(runs: &Runs) -> String {
 }
 
 /// The same as Markdown.
-#[must_use]
 pub fn markdown(runs: &Runs) -> String {
     markdown::parts(&runs.title, &parts(runs))
 }
@@ -113,7 +112,7 @@ fn table(runs: &Runs) -> Table {
         .extend(runs.quantities.iter().map(|found| Column::number(found.key, found.title).help(found.help)));
     columns.push(
         Column::text("front", "Pareto front")
-            .at(Level::Page)
+            .at(Page)
             .help("Pareto-optimal: no other job has both more tokens per second and less time per token."),
     );
     Table::of_rows("jobs", columns, runs.jobs.iter().map(|job| row(runs, job)).collect())
@@ -156,33 +155,26 @@ fn measured(value: f64, unit: FigureUnit) -> Cell {
 
 /// The figures: over each axis of numbers, a line for each combination of the others; where words were
 /// swept, a bar for each job; and what is weighed against each other.
-#[must_use]
 pub fn figures(runs: &Runs) -> Vec<FigureFile> {
     drawn(runs).into_iter().map(|(_, figure)| figure).collect()
 }
 
 fn drawn(runs: &Runs) -> Vec<(String, FigureFile)> {
+    let file = |title: &str, file_name: String, svg| (title.to_owned(), FigureFile { file_name, svg });
     let mut all = Vec::new();
-    let quantities =
-        || runs.quantities.iter().enumerate().filter(|(place, _)| known(runs, *place).next().is_some());
-    for (place, quantity) in quantities() {
-        let Some(file) = quantity.file else { continue };
+    for (place, quantity) in runs.quantities.iter().enumerate() {
+        let Some(name) = quantity.file.filter(|_| known(runs, place).next().is_some()) else { continue };
         for (axis, swept) in runs.axes.iter().enumerate().filter(|(_, swept)| swept.is_number) {
-            let name = format!("{file}-by-{}.svg", file_word(swept.key));
             let chart = lines(runs, axis, place, quantity);
-            all.push((chart.title.clone(), FigureFile { file_name: name, svg: chart.svg() }));
+            all.push(file(&chart.title, format!("{name}-by-{}.svg", file_word(swept.key)), chart.svg()));
         }
         if runs.axes.iter().any(|axis| !axis.is_number) {
             let chart = bars(runs, place, quantity);
-            all.push((
-                chart.title.clone(),
-                FigureFile { file_name: format!("{file}-by-job.svg"), svg: chart.svg() },
-            ));
+            all.push(file(&chart.title, format!("{name}-by-job.svg"), chart.svg()));
         }
     }
-    if let Some(chart) = runs.weighed.and_then(|(x, y)| front(runs, x, y)) {
-        all.push((chart.title.clone(), FigureFile { file_name: "front.svg".to_owned(), svg: chart.svg() }));
-    }
+    let front = runs.weighed.and_then(|(x, y)| front(runs, x, y));
+    all.extend(front.map(|chart| file(&chart.title, "front.svg".to_owned(), chart.svg())));
     all
 }
 
@@ -190,12 +182,10 @@ fn known(runs: &Runs, place: usize) -> impl Iterator<Item = f64> {
     runs.jobs.iter().filter_map(move |job| job.values.get(place).copied().flatten())
 }
 
-/// A key as part of a file's name.
 fn file_word(key: &str) -> String {
     key.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
-/// The values of a job on all axes but one.
 fn place_of(runs: &Runs, job: &JobRow, without: Option<usize>) -> String {
     let pairs = runs.axes.iter().zip(&job.at).enumerate().filter(|(axis, _)| Some(*axis) != without);
     let words = pairs.map(|(_, (axis, at))| match at {

@@ -12,7 +12,6 @@ pub fn clean(text: &str) -> String {
         .collect()
 }
 
-/// Characters of no width of their own that change how others look.
 fn obeyed(c: char) -> bool {
     matches!(c,
         '\u{00ad}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'

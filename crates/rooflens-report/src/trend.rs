@@ -6,11 +6,11 @@ use rooflens_analyze::compare::trend::ChangePoint;
 use crate::block::{Block, Cell, Chart, ChartUnit, Column, Field, Mark, Series, Table, Tone};
 use crate::format;
 use crate::render::Part;
+use crate::render::bars::extent;
 
-/// With fewer values, no change can be told from chance.
+/// With fewer values, no change can be distinguished from chance.
 const FEWEST: usize = 4;
 
-/// A change of a metric.
 struct Point<'a> {
     key: &'a str,
     found: &'a ChangePoint,
@@ -48,8 +48,7 @@ pub fn parts(
     let unit = ChartUnit::of_metric(key);
     let name = headline::title_of(key);
     let value = |value: f64| format::value(value, &unit).trim_end().to_owned();
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = extent(values);
     let what = if runs.is_some() { "runs" } else { "values" };
     let range = format!("values from {} to {}", value(low), value(high));
     let lead = match points {

@@ -20,13 +20,11 @@ pub struct SchemaTag {
 
 impl SchemaTag {
     /// The tag of a document that this version writes, as `analysis`.
-    #[must_use]
     pub fn new(what: &str) -> Self {
         SchemaTag { name: format!("rooflens.{what}"), version: SCHEMA_VERSION.into() }
     }
 
     /// Whether this version can read the document: minor versions only add fields.
-    #[must_use]
     pub fn is_readable(&self) -> bool {
         fn major(version: &str) -> &str {
             version.split_once('.').map_or(version, |(major, _)| major)
@@ -48,7 +46,6 @@ pub struct DocumentSchema {
 
 impl DocumentSchema {
     /// The document whose type is `T`.
-    #[must_use]
     pub const fn of<T: JsonSchema + Serialize + DeserializeOwned>(
         name: &'static str,
         found: &'static str,
@@ -57,7 +54,6 @@ impl DocumentSchema {
     }
 
     /// The document whose type is `T` and which is read by way of another: `rewrite` reads and writes it.
-    #[must_use]
     pub const fn read_by<T: JsonSchema>(
         name: &'static str,
         found: &'static str,
@@ -72,7 +68,6 @@ impl DocumentSchema {
     }
 
     /// The JSON Schema (draft 2020-12) of the document as this version writes it.
-    #[must_use]
     pub fn schema(&self) -> Schema {
         let mut schema = (self.schema)();
         schema.insert("title".to_owned(), format!("{}: {}", self.name, self.found).into());

@@ -1,6 +1,8 @@
 //! What can go wrong with tables on disk.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use parquet::errors::ParquetError;
 
 /// A failure to read or write tables or a run directory.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +23,7 @@ pub enum SchemaError {
         /// The file.
         path: PathBuf,
         /// The library's answer.
-        source: parquet::errors::ParquetError,
+        source: ParquetError,
     },
     /// A column is absent or has another type than this version of the schema gives it.
     #[error("table {table}: column {column} is not readable as {expected}")]
@@ -57,4 +59,16 @@ pub enum SchemaError {
         /// What was looked for.
         missing: &'static str,
     },
+}
+
+impl SchemaError {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| SchemaError::Io { action, path, source }
+    }
+
+    pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Self {
+        let path = path.to_owned();
+        move |source| SchemaError::Parquet { path, source }
+    }
 }

@@ -3,9 +3,7 @@
 
 use std::borrow::Cow;
 
-/// The longest line that is read.
 const MAX_LINE: usize = 64 * 1024;
-/// The most labels of a sample.
 const MAX_LABELS: usize = 64;
 
 /// A value of a metric. A histogram is several of them: `NAME_bucket` with the label `le`, `NAME_sum`, `NAME_count`.
@@ -25,7 +23,6 @@ pub struct ExpositionSample<'a> {
 
 impl ExpositionSample<'_> {
     /// The value of a label.
-    #[must_use]
     pub fn label(&self, name: &str) -> Option<&str> {
         self.labels.iter().find(|(label, _)| label == name).map(|(_, value)| &**value)
     }
@@ -34,7 +31,6 @@ impl ExpositionSample<'_> {
 /// What a page came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExpositionReport {
-    /// Samples.
     pub(crate) samples: usize,
     /// Lines that are neither a sample nor a comment.
     pub damaged: usize,
@@ -63,7 +59,6 @@ pub fn read_exposition<'a>(page: &'a str, mut each: impl FnMut(ExpositionSample<
 
 /// Reads a line that is not a comment. A timestamp counts units of this many nanoseconds: 10⁶ in Prometheus' format,
 /// 10⁹ in OpenMetrics.
-#[must_use]
 pub fn read_sample(line: &str, timestamp_unit_ns: f64) -> Option<ExpositionSample<'_>> {
     let line = line.trim();
     if line.len() > MAX_LINE {
@@ -102,7 +97,6 @@ fn is_name_char(c: char) -> bool {
 }
 
 /// A timestamp in nanoseconds since 1970; `None` if 64 bits cannot hold it.
-#[must_use]
 pub fn read_time(text: &str, unit_ns: f64) -> Option<i64> {
     if let Ok(whole) = text.parse::<i64>() {
         return whole.checked_mul(unit_ns as i64);
@@ -154,7 +148,6 @@ fn read_labels(mut rest: &str) -> Option<(Option<Cow<'_, str>>, Labels<'_>, &str
     }
 }
 
-/// Text up to the closing quote, and what follows it.
 fn read_quoted(text: &str) -> Option<(Cow<'_, str>, &str)> {
     let end = text.find(['"', '\\'])?;
     if text[end..].starts_with('"') {

@@ -4,7 +4,7 @@
 //! This crate holds no analysis. Readers (`rooflens-ingest`) fill the tables, passes and questions
 //! (`rooflens-analyze`) read them, and nobody else needs to know where a row came from.
 //!
-//! * [`tables`]: one file a table; every column carries its unit and meaning, and the reference
+//! * [`tables`]: every column carries its unit and meaning, and the reference
 //!   documentation is generated from them.
 //! * [`format`](mod@format): every number that a person reads is rounded there.
 //! * [`Names`] and [`Interner`]: names stand once, columns hold ids.

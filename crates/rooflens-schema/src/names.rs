@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A dense id into one rank's [`Names`]. Meaningless without it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NameId(pub u32);
 
 impl NameId {
@@ -33,44 +33,19 @@ pub fn stable_id(name: &str) -> i64 {
 }
 
 /// A pool of names that can be filled from several threads.
-#[derive(Debug)]
-pub struct Interner {
-    inner: Mutex<Pool>,
-}
-
-#[derive(Debug)]
-struct Pool {
-    ids: HashMap<Arc<str>, NameId, foldhash::fast::RandomState>,
-    text: Vec<Arc<str>>,
-}
-
-impl Default for Interner {
-    fn default() -> Self {
-        let interner = Interner { inner: Mutex::new(Pool { ids: HashMap::default(), text: Vec::new() }) };
-        interner.intern("");
-        interner
-    }
-}
+#[derive(Debug, Default)]
+pub struct Interner(Mutex<Names>);
 
 impl Interner {
     /// The id of `name`, new or known.
     pub fn intern(&self, name: &str) -> NameId {
         // A poisoned lock means another reader thread died; the pool itself is still whole.
-        let mut pool = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&id) = pool.ids.get(name) {
-            return id;
-        }
-        let id = NameId(u32::try_from(pool.text.len()).unwrap_or(u32::MAX));
-        let text: Arc<str> = Arc::from(name);
-        pool.text.push(Arc::clone(&text));
-        pool.ids.insert(text, id);
-        id
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).add(name)
     }
 
     /// Ends filling.
     pub fn freeze(self) -> Names {
-        let pool = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Names { text: pool.text, ids: pool.ids, stable: OnceLock::new() }
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -85,7 +60,9 @@ pub struct Names {
 
 impl Default for Names {
     fn default() -> Self {
-        Interner::default().freeze()
+        let mut names = Names { text: Vec::new(), ids: HashMap::default(), stable: OnceLock::new() };
+        names.add("");
+        names
     }
 }
 
@@ -102,22 +79,20 @@ impl Names {
 
     /// Adds a name that a pass derived (a module path, say).
     pub fn add(&mut self, name: &str) -> NameId {
-        match self.ids.get(name) {
-            Some(&id) => id,
-            None => self.add_new(Arc::from(name)),
-        }
+        self.add_by(name, || Arc::from(name))
     }
 
     /// Adds a name that other pools hold as well, without a copy of its text.
     pub(crate) fn add_shared(&mut self, name: &Arc<str>) -> NameId {
-        match self.ids.get(name) {
-            Some(&id) => id,
-            None => self.add_new(Arc::clone(name)),
-        }
+        self.add_by(name, || Arc::clone(name))
     }
 
-    fn add_new(&mut self, text: Arc<str>) -> NameId {
+    fn add_by(&mut self, name: &str, text: impl FnOnce() -> Arc<str>) -> NameId {
+        if let Some(&id) = self.ids.get(name) {
+            return id;
+        }
         let id = NameId(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+        let text = text();
         self.text.push(Arc::clone(&text));
         self.ids.insert(text, id);
         self.stable.take();
@@ -129,7 +104,6 @@ impl Names {
         self.stable.get_or_init(|| self.text.iter().map(|text| stable_id(text)).collect())
     }
 
-    /// The texts in id order.
     pub(crate) fn texts(&self) -> &[Arc<str>] {
         &self.text
     }

@@ -65,11 +65,7 @@ impl RunDir {
     /// Makes the folders.
     pub fn create(&self) -> Result<(), SchemaError> {
         for folder in [self.root.join("tables"), self.findings(), self.report()] {
-            std::fs::create_dir_all(&folder).map_err(|source| SchemaError::Io {
-                action: "cannot make",
-                path: folder,
-                source,
-            })?;
+            std::fs::create_dir_all(&folder).map_err(SchemaError::io("cannot make", &folder))?;
         }
         Ok(())
     }

@@ -101,7 +101,6 @@ impl ContentHash {
         self.0.update(bytes);
     }
 
-    /// Takes in a column.
     pub(crate) fn array(&mut self, array: &dyn Array) {
         let data = array.to_data();
         self.number(data.len() as u64);

@@ -88,6 +88,12 @@ macro_rules! column_enum {
                 match self { $($name::$variant => concat!($($word_doc,)+).trim_ascii(),)+ }
             }
         }
+        impl Default for $name {
+            /// The first word.
+            fn default() -> Self {
+                Self::ALL[0]
+            }
+        }
         impl $crate::cell::Word for $name {
             const WORDS: &'static [&'static str] = &[$($word,)+];
             fn position(self) -> usize { self as usize }
@@ -131,7 +137,7 @@ macro_rules! table {
         }
 
         #[doc = concat!("A row of [`", stringify!($table), "`].")]
-        #[derive(Debug, Clone)]
+        #[derive(Debug, Clone, Default)]
         pub struct $row {
             $($(#[doc = $column_doc])+ pub $column: $type,)+
         }
@@ -193,21 +199,6 @@ macro_rules! table {
                 $(self.$column.append(&mut other.$column);)+
             }
 
-            /// Puts other words in place of those the rows hold.
-            pub fn reword(&mut self, rewording: &$crate::cell::Rewording<'_>) {
-                $(<$type as $crate::cell::ColumnType>::reword(&mut self.$column, rewording);)+
-            }
-
-            /// Moves every time on the run's clock by `delta_ns`.
-            pub fn shift(&mut self, delta_ns: i64) {
-                // Only columns with a kind are named here, and `Time` is the only kind they can have.
-                let _ = delta_ns;
-                $($(
-                    const { assert!(matches!($crate::table::ColumnKind::$kind, $crate::table::ColumnKind::Time)) };
-                    <$type as $crate::cell::ColumnType>::shift(&mut self.$column, delta_ns);
-                )?)+
-            }
-
             /// The rows re-ordered: row `i` becomes what row `order[i]` was.
             pub fn reorder(&mut self, order: &[u32]) {
                 $(self.$column = order.iter().map(|&i| self.$column[i as usize].clone()).collect();)+
@@ -223,10 +214,15 @@ macro_rules! table {
                 self.len()
             }
             fn reword(&mut self, rewording: &$crate::cell::Rewording<'_>) {
-                $table::reword(self, rewording);
+                $(<$type as $crate::cell::ColumnType>::reword(&mut self.$column, rewording);)+
             }
             fn shift(&mut self, delta_ns: i64) {
-                $table::shift(self, delta_ns);
+                // Only columns with a kind are named here, and `Time` is the only kind they can have.
+                let _ = delta_ns;
+                $($(
+                    const { assert!(matches!($crate::table::ColumnKind::$kind, $crate::table::ColumnKind::Time)) };
+                    <$type as $crate::cell::ColumnType>::shift(&mut self.$column, delta_ns);
+                )?)+
             }
             fn encode(
                 &self,

@@ -219,17 +219,21 @@ fn assert_reads(run: &RunDir, ranks: &[RankTables]) {
     }
 }
 
+fn batches(path: &Path) -> Vec<RecordBatch> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+    builder.with_batch_size(1 << 20).build().unwrap().map(Result::unwrap).collect()
+}
+
 /// Writes a table's file again, its rows and columns changed, in row groups of so many rows.
 fn rewrite(path: &Path, group: usize, version: &str, change: impl Fn(RecordBatch) -> RecordBatch) {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
-    let batches: Vec<RecordBatch> =
-        builder.with_batch_size(1 << 20).build().unwrap().map(|batch| change(batch.unwrap())).collect();
+    write_batches(path, group, version, &batches(path).into_iter().map(change).collect::<Vec<_>>());
+}
+
+fn write_batches(path: &Path, group: usize, version: &str, batches: &[RecordBatch]) {
+    let version = KeyValue::new("rooflens.schema_version".to_owned(), version.to_owned());
     let properties = WriterProperties::builder()
         .set_max_row_group_row_count(Some(group))
-        .set_key_value_metadata(Some(vec![KeyValue::new(
-            "rooflens.schema_version".to_owned(),
-            version.to_owned(),
-        )]))
+        .set_key_value_metadata(Some(vec![version]))
         .build();
     let file = File::create(path).unwrap();
     let mut writer = ArrowWriter::try_new(file, batches[0].schema(), Some(properties)).unwrap();
@@ -323,14 +327,13 @@ fn tables_that_another_tool_sorted_lose_nothing() {
     let ranks = shuffled();
     let run = write(folder.path(), &ranks);
     // The ranks of one table come backwards, each cut in two places: the others stay as they are.
-    rewrite(&run.table(Kernels::NAME), 7, "1.0", |batch| {
-        let ranks: Vec<i32> =
-            batch.column(0).as_any().downcast_ref::<Int32Array>().unwrap().values().to_vec();
-        let mut order: Vec<usize> = (0..ranks.len()).collect();
-        order.sort_by_key(|row| (row % 2, -ranks[*row]));
-        let rows: Vec<RecordBatch> = order.iter().map(|row| batch.slice(*row, 1)).collect();
-        arrow_concat(&rows)
-    });
+    let path = run.table(Kernels::NAME);
+    let batch = batches(&path).remove(0);
+    let of: Vec<i32> = batch.column(0).as_any().downcast_ref::<Int32Array>().unwrap().values().to_vec();
+    let mut order: Vec<usize> = (0..of.len()).collect();
+    order.sort_by_key(|row| (row % 2, -of[*row]));
+    let rows: Vec<RecordBatch> = order.iter().map(|row| batch.slice(*row, 1)).collect();
+    write_batches(&path, 7, "1.0", &rows);
     let reader = RunReader::open(&run).unwrap();
     for (tables, written) in reader.each_rank().zip(&ranks) {
         let tables = tables.unwrap();
@@ -342,39 +345,6 @@ fn tables_that_another_tool_sorted_lose_nothing() {
         assert_eq!(sorted(&tables.kernels.ts_ns), sorted(&written.kernels.ts_ns));
         assert_eq!(tables.ops.ts_ns, written.ops.ts_ns);
     }
-}
-
-/// Joins batches of one row; their columns are rebuilt by value.
-fn arrow_concat(rows: &[RecordBatch]) -> RecordBatch {
-    use arrow_array::Array;
-    use arrow_array::cast::AsArray;
-    use arrow_array::types::{Float64Type, Int32Type, Int64Type};
-    let schema = rows[0].schema();
-    let columns = (0..schema.fields().len()).map(|i| -> ArrayRef {
-        let cells = rows.iter().map(|row| row.column(i));
-        match schema.field(i).data_type() {
-            DataType::Int64 => Arc::new(Int64Array::from_iter(
-                cells.map(|cell| cell.is_valid(0).then(|| cell.as_primitive::<Int64Type>().value(0))),
-            )),
-            DataType::Int32 => Arc::new(Int32Array::from_iter(
-                cells.map(|cell| cell.is_valid(0).then(|| cell.as_primitive::<Int32Type>().value(0))),
-            )),
-            DataType::Float64 => Arc::new(Float64Array::from_iter(
-                cells.map(|cell| cell.is_valid(0).then(|| cell.as_primitive::<Float64Type>().value(0))),
-            )),
-            _ => {
-                let mut words = StringDictionaryBuilder::<Int8Type>::new();
-                for cell in cells {
-                    let cell = cell.as_dictionary::<Int8Type>();
-                    let key = cell.keys().value(0) as usize;
-                    words.append(cell.values().as_string::<i32>().value(key)).unwrap();
-                }
-                Arc::new(words.finish())
-            }
-        }
-    });
-    let columns = columns.collect();
-    RecordBatch::try_new(schema, columns).unwrap()
 }
 
 #[test]

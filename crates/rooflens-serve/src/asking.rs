@@ -1,11 +1,10 @@
-//! Questions to a store, by the engine: a process with limits of its own.
+//! Questions to a store, answered by the engine: a separate process with limits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use rooflens_core::error::FleetError;
 use rooflens_core::fleet::{
     AnswerHead, AnswerTaker, EngineLimits, FirstRows, QueryRequest, QueryText, QueryWatch, RecordBatch,
     has_engine, query,
@@ -22,7 +21,6 @@ const BESIDE: u64 = 6 << 30;
 /// Bytes of an answer: rows that are shown, with long texts in them.
 const MOST_OF_AN_ANSWER: u64 = 32 << 20;
 
-/// Whether questions can be asked, and what to do where they cannot.
 pub(crate) fn refusal(app: &App) -> Option<PageFault> {
     let not_here = |fact: &str| PageFault::of(StatusCode::OK, fact);
     if app.source.store().is_none() {
@@ -34,16 +32,13 @@ pub(crate) fn refusal(app: &App) -> Option<PageFault> {
     if has_engine() {
         return None;
     }
-    let error = Error::from(FleetError::NoEngine { program: "rooflens-query" });
+    let error = Error::no_engine("rooflens-query");
     let hint = error.hint().as_ref().map(Hint::to_string).unwrap_or_default();
     Some(not_here(&format!("Queries need an engine: {error}.")).hint(hint))
 }
 
-/// Why no more rows are taken.
 enum Ended {
-    /// There are enough.
     Enough,
-    /// It failed.
     Failed(Error),
 }
 
@@ -74,7 +69,6 @@ impl AnswerTaker<Ended> for Rows {
     }
 }
 
-/// Ends a query that takes too long, or that nobody waits for.
 struct Deadline {
     at: Instant,
     is_abandoned: Arc<AtomicBool>,

@@ -10,21 +10,10 @@ use crate::hash::hex_of;
 
 /// Files of the server's own pages, beside those of every report.
 const OWN: &[PageAsset] = &[
-    PageAsset {
-        name: "serve.css",
-        media_type: "text/css",
-        use_as: AssetUse::Style,
-        text: include_str!("assets/serve.css"),
-    },
-    PageAsset {
-        name: "serve.js",
-        media_type: "text/javascript",
-        use_as: AssetUse::Script,
-        text: include_str!("assets/serve.js"),
-    },
+    PageAsset::new("serve.css", AssetUse::Style, include_str!("assets/serve.css")),
+    PageAsset::new("serve.js", AssetUse::Script, include_str!("assets/serve.js")),
 ];
 
-/// A file by the name that it is served under.
 struct ServedAsset {
     name: String,
     asset: PageAsset,
@@ -39,18 +28,16 @@ static SERVED: LazyLock<Vec<ServedAsset>> = LazyLock::new(|| {
     PAGE_ASSETS.iter().chain(OWN).map(served).collect()
 });
 
-/// The addresses that every page refers to.
 pub(crate) static ADDRESSES: LazyLock<Vec<(AssetUse, String)>> = LazyLock::new(|| {
     SERVED.iter().map(|served| (served.asset.use_as, format!("/assets/{}", served.name))).collect()
 });
 
-/// `/assets/{name}`.
 pub(crate) async fn get(Path(name): Path<String>) -> Response {
     let Some(served) = SERVED.iter().find(|served| served.name == name) else {
         return StatusCode::NOT_FOUND.into_response();
     };
     let headers = [
-        (header::CONTENT_TYPE, format!("{}; charset=utf-8", served.asset.media_type)),
+        (header::CONTENT_TYPE, format!("{}; charset=utf-8", served.asset.media_type())),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable".to_owned()),
     ];
     (headers, served.asset.text).into_response()

@@ -11,7 +11,6 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use crate::hash::hex_of;
 use crate::self_metrics::SelfMetrics;
 
-/// A page as it is sent.
 #[derive(Debug, Clone)]
 pub(crate) struct KeptPage {
     body: Bytes,
@@ -20,12 +19,10 @@ pub(crate) struct KeptPage {
 }
 
 impl KeptPage {
-    /// Of HTML.
     pub(crate) fn new(html: String) -> Self {
         KeptPage::with_status(StatusCode::OK, html)
     }
 
-    /// Of HTML, with another status.
     pub(crate) fn with_status(status: StatusCode, html: String) -> Self {
         let etag = format!("\"{}\"", hex_of(html.as_bytes(), 12)).into();
         KeptPage { body: html.into(), etag, status }
@@ -60,13 +57,11 @@ impl Weighter<String, KeptPage> for BySize {
     }
 }
 
-/// Pages by what they show.
 pub(crate) struct PageCache {
     pages: Cache<String, KeptPage, BySize>,
 }
 
 impl PageCache {
-    /// Of at most so many bytes.
     pub(crate) fn new(bytes: u64) -> Self {
         // A page larger than a shard is never kept, so there are few of them.
         let options =

@@ -1,17 +1,21 @@
 //! The server, from its settings to its end.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use crate::access::{HostNames, Tokens};
-use crate::app::{App, AppParts, keep_fresh, router};
+use crate::app::{App, keep_fresh};
+use crate::cache::PageCache;
 use crate::index::{RunIndex, RunSource};
 use crate::listening::Listening;
+use crate::router::router;
 use crate::self_metrics::SelfMetrics;
 use crate::settings::{DashboardError, DashboardSettings};
 
-/// Threads that answer requests; what takes long has threads of its own.
+/// Threads that answer requests; long work has separate threads.
 const MOST_THREADS: usize = 4;
 
 /// How often a store that is no folder is listed.
@@ -40,9 +44,21 @@ impl Dashboard {
             // Listing a bucket takes seconds and money.
             let is_remote = source.store().is_some_and(|address| address.contains("://"));
             let refresh = if is_remote { limits.refresh.max(REMOTE_REFRESH) } else { limits.refresh };
-            let hosts = HostNames::new(address, &hosts);
-            let parts = AppParts { source, index, limits, hosts, tokens, metrics, ending };
-            let app = Arc::new(App::new(parts));
+            let places = |number: usize| Arc::new(Semaphore::new(number));
+            metrics.runs.set(runs as i64);
+            let app = Arc::new(App {
+                hosts: HostNames::new(address, &hosts),
+                cache: PageCache::new(limits.cache_bytes),
+                subscribers: places(limits.subscribers),
+                queries: places(limits.queries),
+                renders: places(limits.renders),
+                index: RwLock::new(Arc::new(index)),
+                source,
+                limits,
+                tokens,
+                metrics,
+                ending,
+            });
             tokio::spawn(keep_fresh(Arc::clone(&app), refresh));
             router(app)
         });

@@ -11,19 +11,14 @@ use crate::frame;
 /// Characters of a message: it may repeat what was asked for.
 const LONGEST: usize = 2_000;
 
-/// Why a page cannot be shown.
 #[derive(Debug, Clone)]
 pub(crate) struct PageFault {
-    /// Whose fault it is.
     pub(crate) status: StatusCode,
-    /// What is wrong.
     pub(crate) fact: String,
-    /// What helps.
     pub(crate) hint: Option<String>,
 }
 
 impl PageFault {
-    /// What was asked for cannot be.
     pub(crate) fn of(status: StatusCode, fact: impl Into<String>) -> Self {
         PageFault { status, fact: fact.into(), hint: None }
     }
@@ -34,18 +29,15 @@ impl PageFault {
         self
     }
 
-    /// There is no such run.
     pub(crate) fn no_run() -> Self {
         let fault = PageFault::of(StatusCode::NOT_FOUND, "There is no such run.");
         fault.hint("It may have been moved or removed: look for it in the list of runs.")
     }
 
-    /// The server ends.
     pub(crate) fn ending() -> Self {
         PageFault::of(StatusCode::SERVICE_UNAVAILABLE, "The server is about to end.")
     }
 
-    /// Something panicked.
     pub(crate) fn bug() -> Self {
         PageFault::of(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -62,7 +54,6 @@ impl PageFault {
         }
     }
 
-    /// The same as parts of a page.
     pub(crate) fn parts(&self) -> Vec<Part> {
         let cut = |text: &str| text.chars().take(LONGEST).collect::<String>();
         let mut blocks = vec![Block::Lead(cut(&self.fact))];

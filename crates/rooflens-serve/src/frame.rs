@@ -1,6 +1,7 @@
 //! What stands around every page, and pieces of HTML that blocks do not have. All text goes through [`text`].
 
-use rooflens_report::{PageFrame, Part, escape_html, linked_parts, sentence_html};
+use rooflens_report::{PageFrame, Part, format, linked_parts};
+pub(crate) use rooflens_report::{escape_html as text, sentence_html as sentence};
 
 use crate::assets::ADDRESSES;
 
@@ -13,7 +14,6 @@ pub(crate) fn page(title: &str, here: &str, before: &str, parts: &[Part], after:
     with_frame(title, here, before, after, |frame| linked_parts(parts, &[], frame))
 }
 
-/// The same for whoever draws the parts.
 pub(crate) fn with_frame(
     title: &str,
     here: &str,
@@ -25,17 +25,11 @@ pub(crate) fn with_frame(
     draw(&PageFrame { title, assets: &ADDRESSES, site: &site, before, after, footer: "" })
 }
 
-/// Text as HTML, in content and in attributes.
-pub(crate) fn text(words: &str) -> String {
-    escape_html(words)
+/// A moment since 1970, to the minute, in UTC: the server and who looks at it may be far apart.
+pub(crate) fn minute(unix_ns: i64) -> String {
+    format!("{} UTC", &format::date(unix_ns)[.."2024-02-29 00:00".len()])
 }
 
-/// A sentence as HTML; what stands between backticks is code.
-pub(crate) fn sentence(words: &str) -> String {
-    sentence_html(words)
-}
-
-/// A section of HTML.
 pub(crate) fn section(id: &str, title: &str, html: &str) -> String {
     format!(
         "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{}</h2>\n{html}</section>\n",
@@ -43,7 +37,6 @@ pub(crate) fn section(id: &str, title: &str, html: &str) -> String {
     )
 }
 
-/// A list to choose from, with nothing chosen at first.
 pub(crate) fn select(
     name: &str,
     title: &str,
@@ -65,4 +58,15 @@ pub(crate) fn select(
         false => format!("<option value=\"\">{}</option>", text(none)),
     };
     format!("<label>{}<select name=\"{name}\">{none}{options}</select></label>", text(title))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_dates() {
+        assert_eq!(minute(1_709_164_800_000_000_000), "2024-02-29 00:00 UTC");
+        assert_eq!(minute(-1), "1969-12-31 23:59 UTC");
+    }
 }

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use crate::access::{is_foreign, is_own_form};
 use crate::app::App;
 
-/// Nothing is loaded from elsewhere, no script runs but those of the server's own files, and nobody frames a page.
+/// Nothing is loaded from elsewhere, no script runs but those of the server's own files, and no other page frames one.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
@@ -40,7 +40,6 @@ pub async fn count(State(app): State<Arc<App>>, request: Request, next: Next) ->
     response
 }
 
-/// Tells browsers how to treat an answer.
 pub(crate) async fn protect(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     for (name, value) in HEADERS {

@@ -25,19 +25,16 @@ const HEADERS: usize = 64;
 /// After an error of the system, as too many open files, it is left alone for a moment.
 const AFTER_AN_ERROR: Duration = Duration::from_millis(50);
 
-/// Bounds of connections.
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionLimits {
     most: usize,
     header_time: Duration,
     write_time: Duration,
     farewell: Duration,
-    /// Whether a connection may ask more than once.
     keep_alive: bool,
 }
 
 impl ConnectionLimits {
-    /// Every connection is closed after its answer.
     pub(crate) fn closing(self) -> Self {
         ConnectionLimits { keep_alive: false, ..self }
     }
@@ -55,10 +52,8 @@ impl From<&DashboardLimits> for ConnectionLimits {
     }
 }
 
-/// Told when the server is to end.
 pub(crate) type Ending = watch::Receiver<bool>;
 
-/// A server that listens; dropped, it ends in order.
 pub(crate) struct Listening {
     address: SocketAddr,
     stop: watch::Sender<bool>,
@@ -98,7 +93,6 @@ impl Listening {
         Ok(Listening { address, stop, thread: Some(thread) })
     }
 
-    /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -153,7 +147,6 @@ async fn take_all(
     connections.shutdown().await;
 }
 
-/// Answers the requests of one connection.
 async fn converse(stream: TcpStream, router: Router, limits: &ConnectionLimits, mut ending: Ending) {
     // Answers are small; nothing is gained by waiting for more.
     drop(stream.set_nodelay(true));

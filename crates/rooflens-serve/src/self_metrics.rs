@@ -1,4 +1,4 @@
-//! What the server tells of itself at `/metrics`, in the OpenMetrics text format.
+//! What the server reports about itself at `/metrics`, in the OpenMetrics text format.
 
 use std::time::Duration;
 
@@ -16,48 +16,33 @@ pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0
 /// Upper bounds of the buckets of latencies, in seconds.
 const BUCKETS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
-/// Which requests.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct RequestLabels {
-    /// The route, never the address itself: there are only so many.
     pub(crate) route: String,
-    /// Status of the answer.
     pub(crate) status: u16,
 }
 
-/// Which route.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct RouteLabels {
-    /// The route.
     pub(crate) route: String,
 }
 
-/// What the server counts.
 pub(crate) struct SelfMetrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
     latency: Family<RouteLabels, Histogram>,
     memory: Gauge,
-    /// Open connections.
     pub(crate) connections: Gauge,
-    /// Pages that were found among those that are kept.
     pub(crate) cache_hits: Counter,
-    /// Pages that had to be made.
     pub(crate) cache_misses: Counter,
-    /// Bytes of pages that are kept.
     pub(crate) cache_bytes: Gauge,
-    /// Followers of runs in progress.
     pub(crate) subscribers: Gauge,
-    /// Runs in the index.
     pub(crate) runs: Gauge,
-    /// How often the index was made anew.
     pub(crate) refreshes: Counter,
-    /// Queries that were ended because of their limits.
     pub(crate) queries_stopped: Counter,
 }
 
 impl SelfMetrics {
-    /// All at zero.
     pub(crate) fn new() -> Self {
         let latency: fn() -> Histogram = || Histogram::new(BUCKETS);
         let mut made = SelfMetrics {
@@ -94,14 +79,12 @@ impl SelfMetrics {
         made
     }
 
-    /// Counts a request.
     pub(crate) fn answered(&self, route: &str, status: u16, took: Duration) {
         let route = route.to_owned();
         self.latency.get_or_create(&RouteLabels { route: route.clone() }).observe(took.as_secs_f64());
         self.requests.get_or_create(&RequestLabels { route, status }).inc();
     }
 
-    /// The text.
     pub(crate) fn text(&self) -> String {
         self.memory.set(resident_bytes().unwrap_or(0));
         let mut text = String::new();
@@ -111,7 +94,7 @@ impl SelfMetrics {
     }
 }
 
-/// Memory that the process holds; only Linux tells.
+/// Memory that the process holds; null except on Linux.
 fn resident_bytes() -> Option<i64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Fewest characters of a token.
-pub(crate) const SHORTEST_TOKEN: usize = 16;
+const SHORTEST_TOKEN: usize = 16;
 
 /// What is served, and to whom.
 #[derive(Debug, Clone)]
@@ -81,23 +81,15 @@ impl Default for DashboardLimits {
 /// Why a server cannot be started.
 #[derive(Debug)]
 pub enum DashboardError {
-    /// Others could reach it, and nobody would be asked for a token.
-    NoToken,
-    /// Others could reach it, and it does not know its own name.
-    NoHosts,
-    /// The token can be guessed.
-    ShortToken,
-    /// A name that no request can carry.
-    Host(String),
+    /// Strangers could come in, or there is nothing to serve.
+    Settings {
+        /// What is wrong.
+        fact: String,
+        /// What helps.
+        hint: &'static str,
+    },
     /// What is to be served cannot be read.
     Source(Box<rooflens_core::Error>),
-    /// The folder cannot be read.
-    Folder {
-        /// As it was given.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
     /// The address cannot be listened at.
     Listen {
         /// The address.
@@ -108,44 +100,27 @@ pub enum DashboardError {
 }
 
 impl DashboardError {
+    pub(crate) fn settings(fact: impl Into<String>, hint: &'static str) -> Self {
+        DashboardError::Settings { fact: fact.into(), hint }
+    }
+
     /// What helps.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
-        let text = match self {
-            DashboardError::NoToken => {
-                "write a token to a file and name the file:\n  head -c 24 /dev/urandom | base64 > token && chmod 600 token\n  \
-                 rooflens serve … --listen ADDRESS --token-file token --allow-host NAME"
-            }
-            DashboardError::NoHosts => {
-                "add --allow-host NAME, with the name in the address bar of those who use it"
-            }
-            DashboardError::ShortToken => "head -c 24 /dev/urandom | base64",
-            DashboardError::Host(_) => "give a name as gpu-box.example.org or 10.0.0.7, without http://",
-            DashboardError::Source(error) => return error.hint().map(|hint| hint.to_string()),
-            DashboardError::Folder { .. } => {
-                "rooflens run and rooflens analyze -o write runs; name the folder that holds them"
-            }
+        match self {
+            DashboardError::Settings { hint, .. } => Some((*hint).to_owned()),
+            DashboardError::Source(error) => error.hint().map(|hint| hint.to_string()),
             DashboardError::Listen { .. } => {
-                "another server may use this port; --listen 127.0.0.1:0 takes a free one"
+                Some("another server may use this port; --listen 127.0.0.1:0 takes a free one".to_owned())
             }
-        };
-        Some(text.to_owned())
+        }
     }
 }
 
 impl std::fmt::Display for DashboardError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            DashboardError::NoToken => f.write_str("an address that other machines can reach needs a token"),
-            DashboardError::NoHosts => {
-                f.write_str("an address that other machines can reach needs the name by which they reach it")
-            }
-            DashboardError::ShortToken => {
-                write!(f, "the token is too short: at least {SHORTEST_TOKEN} characters are needed")
-            }
-            DashboardError::Host(name) => write!(f, "'{name}' cannot be the name of a server"),
+            DashboardError::Settings { fact, .. } => f.write_str(fact),
             DashboardError::Source(error) => error.fmt(f),
-            DashboardError::Folder { path, source } => write!(f, "{path} cannot be read: {source}"),
             DashboardError::Listen { address, source } => write!(f, "cannot listen at {address}: {source}"),
         }
     }
@@ -153,23 +128,34 @@ impl std::fmt::Display for DashboardError {
 
 impl std::error::Error for DashboardError {}
 
+const MAKE_A_TOKEN: &str = "write a token to a file and name the file:\n  head -c 24 /dev/urandom | base64 > token && chmod 600 token\n  \
+                            rooflens serve … --listen ADDRESS --token-file token --allow-host NAME";
+
 impl DashboardSettings {
     /// Refuses what would let strangers in.
     pub(crate) fn check(&self) -> Result<(), DashboardError> {
         let is_open = !self.listen.ip().is_loopback();
         if self.token.as_ref().is_some_and(|token| token.len() < SHORTEST_TOKEN) {
-            return Err(DashboardError::ShortToken);
+            let fact = format!("the token is too short: at least {SHORTEST_TOKEN} characters are needed");
+            return Err(DashboardError::settings(fact, "head -c 24 /dev/urandom | base64"));
         }
         let is_name = |name: &String| {
             !name.is_empty()
                 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
         };
         if let Some(name) = self.hosts.iter().find(|name| !is_name(name)) {
-            return Err(DashboardError::Host(name.clone()));
+            let hint = "give a name as gpu-box.example.org or 10.0.0.7, without http://";
+            return Err(DashboardError::settings(format!("'{name}' cannot be the name of a server"), hint));
         }
         match (is_open, &self.token, self.hosts.is_empty()) {
-            (true, None, _) => Err(DashboardError::NoToken),
-            (true, Some(_), true) => Err(DashboardError::NoHosts),
+            (true, None, _) => Err(DashboardError::settings(
+                "an address that other machines can reach needs a token",
+                MAKE_A_TOKEN,
+            )),
+            (true, Some(_), true) => Err(DashboardError::settings(
+                "an address that other machines can reach needs the name by which they reach it",
+                "add --allow-host NAME, with the name in the address bar of those who use it",
+            )),
             _ => Ok(()),
         }
     }

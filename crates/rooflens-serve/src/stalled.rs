@@ -9,7 +9,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream that fails where nothing can be written for too long.
 pub(crate) struct StallGuard {
     stream: TcpStream,
     patience: Duration,
@@ -17,12 +16,10 @@ pub(crate) struct StallGuard {
 }
 
 impl StallGuard {
-    /// Guards a stream.
     pub(crate) fn new(stream: TcpStream, patience: Duration) -> Self {
         StallGuard { stream, patience, waiting: None }
     }
 
-    /// What became of a write, or how long it has been waited for.
     fn judged<T>(&mut self, context: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if done.is_ready() {
             self.waiting = None;

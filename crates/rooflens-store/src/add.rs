@@ -12,11 +12,11 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
-use crate::files::{WrittenFile, hex};
+use crate::files::WrittenFile;
 use crate::hours::KernelHours;
-use crate::layout::{DEFAULT_TENANT, LogEntry, Place, StoreArea, day_of};
+use crate::layout::{DEFAULT_TENANT, FORMAT, LogEntry, Place, StoreArea, day_of, hex};
 use crate::location::{Created, Store};
-use crate::manifest::{FORMAT, RunEntry, RunManifest, sealed};
+use crate::manifest::{RunEntry, RunManifest, sealed};
 use crate::merge::{write_as_it_is, write_sorted};
 use crate::rollup::{Columns, DeviceRollup, KernelRollup, PhaseRollup};
 use crate::run_row;
@@ -71,11 +71,9 @@ pub struct AddedRun {
     pub(crate) kernels: u64,
 }
 
-/// A run that is ready to be sent.
 struct EncodedRun {
     place: Place,
     entry: RunEntry,
-    /// Whether it says when it began.
     is_dated: bool,
     files: Vec<WrittenFile>,
 }
@@ -169,7 +167,6 @@ impl Store {
     }
 }
 
-/// The beginning of a file's name.
 fn stem(run_id: &str, part: usize) -> String {
     format!("{run_id}-{part}")
 }
@@ -194,7 +191,7 @@ fn encode(run: &RunDir, options: &AddOptions) -> Result<EncodedRun, StoreError> 
     let place = Place::new(&options.tenant, &day)?;
     let mut files = Vec::new();
     let (mut kernels, mut phases, mut devices) =
-        (KernelRollup::new(), PhaseRollup::default(), DeviceRollup::default());
+        (KernelRollup::default(), PhaseRollup::default(), DeviceRollup::default());
     let words = PhaseWords::read(run)?;
     for table in tables().iter().filter(|table| table.area == StoreArea::Events) {
         each_chunk(run, &run_id, table, &words, |batch| {

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use object_store::ObjectStore;
 
 use crate::error::StoreError;
-use crate::location::shown;
 
-/// A provider of buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cloud {
     Amazon,
@@ -16,7 +14,6 @@ pub(crate) enum Cloud {
 }
 
 impl Cloud {
-    /// By the scheme of an address.
     pub(crate) fn of(scheme: &str) -> Option<Self> {
         match scheme {
             "s3" | "s3a" => Some(Cloud::Amazon),
@@ -26,7 +23,6 @@ impl Cloud {
         }
     }
 
-    /// The bucket at an address.
     #[cfg(feature = "clouds")]
     pub(crate) fn bucket(self, address: &str) -> Result<Arc<dyn ObjectStore>, StoreError> {
         use std::time::Duration;
@@ -62,4 +58,13 @@ impl Cloud {
     pub(crate) fn bucket(self, address: &str) -> Result<Arc<dyn ObjectStore>, StoreError> {
         Err(StoreError::NoClouds { url: shown(address) })
     }
+}
+
+/// An address without what may be secret in it.
+pub(crate) fn shown(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}/{path}")
 }

@@ -15,14 +15,10 @@ use crate::tables::StoreTable;
 /// Rows that are tried.
 const SAMPLE: usize = 1 << 14;
 
-/// How a column lies in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnEncoding {
-    /// Differences between neighbours, bit-packed.
     Delta,
-    /// A dictionary of the values.
     Dictionary,
-    /// As they are.
     Plain,
 }
 
@@ -48,7 +44,6 @@ pub(crate) fn usual(table: &StoreTable) -> Vec<(&'static str, ColumnEncoding)> {
     table.columns.iter().filter(|column| column.is_delta).map(|column| of(column.name)).collect()
 }
 
-/// What is smallest for the first rows of a batch.
 pub(crate) fn smallest(table: &StoreTable, batch: &RecordBatch) -> Vec<(&'static str, ColumnEncoding)> {
     let sample = batch.slice(0, batch.num_rows().min(SAMPLE));
     let best = |name: &'static str, at: usize| {

@@ -121,7 +121,6 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What an object store said about an object.
     pub(crate) fn access(
         action: &'static str,
         path: impl std::fmt::Display,
@@ -130,7 +129,6 @@ impl StoreError {
         StoreError::Access { action, path: path.to_string(), why: reason(error) }
     }
 
-    /// What Parquet said about a file.
     pub(crate) fn table(
         action: &'static str,
         path: impl std::fmt::Display,

@@ -143,7 +143,6 @@ impl Store {
     }
 }
 
-/// The names that ids of the tables stand for.
 fn names(kernels: &KernelDim) -> NameDim {
     let mut names = NameDim::default();
     let phases = PhaseKind::ALL.iter().map(|kind| kind.as_str());
@@ -215,7 +214,6 @@ fn write(path: &std::path::Path, batch: &RecordBatch) -> Result<(), StoreError> 
     writer.close().map(drop).map_err(failed)
 }
 
-/// The row of a run, as its own tables have it.
 fn row(known: &Map<String, Json>) -> Result<RecordBatch, ArrowError> {
     let number = |name: &str| known.get(name).and_then(Json::as_i64);
     let degrees: Map<String, Json> = ["tp", "pp", "dp", "ep"]

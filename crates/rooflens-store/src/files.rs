@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::encoding::{self, ColumnEncoding};
 use crate::error::StoreError;
-use crate::layout::Place;
+use crate::layout::{Place, hex};
 use crate::location::Store;
 use crate::manifest::FileEntry;
 use crate::tables::StoreTable;
@@ -30,7 +30,6 @@ const PART: usize = 8 << 20;
 /// Key in a file's metadata: the columns that its rows are sorted by.
 pub(crate) const SORTED_BY: &str = "rooflens.sorted_by";
 
-/// A file that is being written.
 pub(crate) struct TableWriter {
     table: &'static StoreTable,
     writer: ArrowWriter<File>,
@@ -94,7 +93,6 @@ impl TableWriter {
     }
 }
 
-/// How a file is to be written.
 struct FileProperties {
     builder: WriterPropertiesBuilder,
     metadata: Vec<KeyValue>,
@@ -137,7 +135,6 @@ fn properties(
 }
 
 impl WrittenFile {
-    /// The file itself, on this machine.
     pub(crate) fn into_file(self) -> File {
         self.file
     }
@@ -183,10 +180,6 @@ fn read_part(file: &mut File) -> Result<Bytes, StoreError> {
     let mut part = Vec::new();
     file.take(PART as u64).read_to_end(&mut part).map_err(scratch)?;
     Ok(Bytes::from(part))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) fn scratch(source: std::io::Error) -> StoreError {

@@ -2,36 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use foldhash::{HashMap, HashMapExt};
 use serde_json::{Map, Value as Json};
 
 use crate::error::StoreError;
-use crate::rollup::Columns;
-use crate::source::text;
+use crate::rollup::{CallSums, Columns};
+use crate::source::{big, text};
 
 /// What the runs of an hour have in common: hardware, runtime, version, build, model.
 type Setting = [String; 5];
 const SETTING: [&str; 5] = ["hardware", "runtime", "runtime_version", "runtime_build", "model"];
 
-#[derive(Clone, Copy)]
-struct HourSums {
-    count: i64,
-    total_ns: i64,
-    min_ns: i64,
-    max_ns: i64,
-}
-
-/// Sums over rows of `kernel_rollup`.
 pub(crate) struct KernelHours {
     settings: HashMap<String, (i64, Setting)>,
-    sums: BTreeMap<(i64, i64, Setting, String), HourSums>,
+    sums: BTreeMap<(i64, i64, Setting, String), CallSums>,
 }
 
 impl KernelHours {
-    /// For these runs.
     pub(crate) fn new<'r>(rows: impl Iterator<Item = &'r Map<String, Json>>) -> Self {
         let mut settings = HashMap::new();
         for row in rows {
@@ -45,7 +33,7 @@ impl KernelHours {
 
     /// Adds rows of `kernel_rollup`.
     pub fn add(&mut self, batch: &RecordBatch) {
-        let big = |name: &str| batch.column_by_name(name).map(|array| array.as_primitive::<Int64Type>());
+        let big = |name: &str| big(batch, name);
         let (Some(run), Some(phase), Some(kernel), Some(count), Some(total), Some(min), Some(max)) = (
             text(batch, "run_id"),
             text(batch, "phase"),
@@ -60,25 +48,18 @@ impl KernelHours {
         for row in 0..run.len() {
             let Some((hour, setting)) = self.settings.get(run.value(row)) else { continue };
             let key = (kernel.value(row), *hour, setting.clone(), phase.value(row).to_owned());
-            let new = HourSums {
+            let new = CallSums {
                 count: count.value(row),
                 total_ns: total.value(row),
                 min_ns: min.value(row),
                 max_ns: max.value(row),
             };
-            let add = |sums: &mut HourSums| {
-                sums.count += new.count;
-                sums.total_ns += new.total_ns;
-                sums.min_ns = sums.min_ns.min(new.min_ns);
-                sums.max_ns = sums.max_ns.max(new.max_ns);
-            };
-            self.sums.entry(key).and_modify(add).or_insert(new);
+            self.sums.entry(key).and_modify(|sums| sums.add(new)).or_insert(new);
         }
     }
 
     pub(crate) fn batch(&self) -> Result<RecordBatch, StoreError> {
         let keys = || self.sums.keys();
-        let sums = || self.sums.values();
         let mut columns = Columns::new("kernel_hours");
         columns.big(keys().map(|key| Some(key.1)));
         for at in 0..SETTING.len() {
@@ -86,10 +67,7 @@ impl KernelHours {
         }
         columns.text(keys().map(|key| Some(key.3.as_str())));
         columns.big(keys().map(|key| Some(key.0)));
-        columns.big(sums().map(|one| Some(one.count)));
-        columns.big(sums().map(|one| Some(one.total_ns)));
-        columns.big(sums().map(|one| Some(one.min_ns)));
-        columns.big(sums().map(|one| Some(one.max_ns)));
+        columns.sums(self.sums.values());
         columns.batch()
     }
 }

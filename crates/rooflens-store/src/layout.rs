@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 
+/// Version of the layout.
+pub(crate) const FORMAT: u32 = 1;
+
 /// The tenant of whoever names none.
 pub const DEFAULT_TENANT: &str = "default";
 /// The file that marks a folder as a store.
@@ -33,7 +36,6 @@ impl StoreArea {
     }
 }
 
-/// An entry of a day's log, by its file name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LogEntry {
     Run(String),
@@ -77,7 +79,6 @@ impl Place {
         Ok(Place { tenant: tenant.to_owned(), day: day.to_owned() })
     }
 
-    /// The log's folder, below the root of the store.
     pub(crate) fn log(&self, root: &Path) -> Path {
         log_folder(root, &self.tenant).join(format!("day={}", self.day))
     }
@@ -92,7 +93,6 @@ impl Place {
     }
 }
 
-/// The logs of a tenant.
 pub(crate) fn log_folder(root: &Path, tenant: &str) -> Path {
     root.clone().join(format!("tenant={tenant}")).join("log")
 }
@@ -140,6 +140,10 @@ pub fn days_before(day: &str, days: i64) -> Option<String> {
 /// The date of a day as it stands in paths: shorter spellings that a calendar takes as well are none.
 fn date(word: &str) -> Option<NaiveDate> {
     NaiveDate::parse_from_str(word, "%Y-%m-%d").ok().filter(|date| date.to_string() == word)
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -55,8 +55,8 @@ pub use layout::{DEFAULT_TENANT, StoreArea, day_of, days_before, is_day, is_tena
 pub use location::Store;
 pub use manifest::{FileEntry, RunEntry, RunManifest, StateManifest, sealed};
 pub use run_row::{SETTABLE, row as row_of_run};
-pub use snapshot::{Partition, PartitionFiles, Snapshot, StoreFile};
+pub use snapshot::{DamagedFile, Partition, PartitionFiles, Snapshot, StoreFile};
 pub use state::ChangedDay;
 pub use tables::{ColumnValue, KERNEL_NAMES, StoreColumn, StoreTable, tables};
 pub use upkeep::{Audited, StoredRun, Vacuumed};
-pub use verify::{DamagedFile, VerifiedStore};
+pub use verify::VerifiedStore;

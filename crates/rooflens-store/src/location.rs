@@ -1,7 +1,6 @@
 //! A store's address, and what opens it.
 
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use object_store::local::LocalFileSystem;
@@ -9,10 +8,9 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 use url::Url;
 
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, shown};
 use crate::error::StoreError;
-use crate::layout::MARK;
-use crate::manifest::FORMAT;
+use crate::layout::{FORMAT, MARK};
 
 /// A store: a folder, or a prefix of a bucket. Opening one touches neither network nor disk.
 #[derive(Clone)]
@@ -23,7 +21,6 @@ pub struct Store {
     url: String,
 }
 
-/// How a conditional write ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Created {
     /// It is there now, and was not before.
@@ -69,8 +66,6 @@ impl Store {
         Ok(Store { objects: Arc::new(LocalFileSystem::new()), base, root, url: folder.to_owned() })
     }
 
-    /// Its address, as it was given.
-    #[must_use]
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -88,7 +83,6 @@ impl Store {
     }
 
     /// The place of an object whose path is relative to the store, below [`Store::object_store`].
-    #[must_use]
     pub(crate) fn place(&self, relative: &str) -> Path {
         relative.split('/').fold(self.root.clone(), Path::join)
     }
@@ -103,7 +97,6 @@ impl Store {
         &self.root
     }
 
-    /// Whether there is a store.
     pub(crate) async fn exists(&self) -> Result<bool, StoreError> {
         self.is_there(&self.place(MARK)).await
     }
@@ -137,34 +130,6 @@ impl Store {
         }
     }
 
-    /// Deletes what writers that were killed left half-written in a folder: names that end in `#` and a number, which no
-    /// listing shows.
-    pub(crate) fn remove_staged(&self, before_unix_ns: i64, vacuumed: &mut crate::Vacuumed) {
-        if self.base.scheme() != "file" {
-            return;
-        }
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let is_staged = |name: &str| name.rsplit_once('#').is_some_and(|(_, number)| is_number(number));
-        let mut folders = vec![std::path::Path::new("/").join(self.root.as_ref())];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-                let Ok(metadata) = entry.metadata() else { continue };
-                let written = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-                let is_old =
-                    written.is_some_and(|since| (since.as_nanos() as i128) < i128::from(before_unix_ns));
-                if metadata.is_dir() {
-                    folders.push(entry.path());
-                } else if is_staged(&entry.file_name().to_string_lossy())
-                    && is_old
-                    && std::fs::remove_file(entry.path()).is_ok()
-                {
-                    vacuumed.files += 1;
-                    vacuumed.bytes += metadata.len();
-                }
-            }
-        }
-    }
-
     /// The content of an object.
     pub async fn read(&self, path: &Path) -> Result<Bytes, StoreError> {
         let failed = |error| StoreError::access("read", path, &error);
@@ -177,15 +142,6 @@ impl std::fmt::Debug for Store {
         // An object store prints its settings, credentials among them.
         f.debug_struct("Store").field("url", &self.url).finish_non_exhaustive()
     }
-}
-
-/// An address without what may be secret in it.
-pub(crate) fn shown(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}://{host}/{path}")
 }
 
 #[cfg(test)]

@@ -6,21 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
-use crate::files::hex;
-
-/// Version of the layout.
-pub(crate) const FORMAT: u32 = 1;
+use crate::layout::hex;
 
 /// A file of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// Which table.
     pub(crate) table: String,
     /// Where, relative to the store.
     pub(crate) path: String,
-    /// Its size.
     pub(crate) bytes: u64,
-    /// Its rows.
     pub(crate) rows: u64,
     /// SHA-256 of its bytes, in hexadecimal digits.
     pub(crate) sha256: String,
@@ -42,37 +36,27 @@ pub struct RunEntry {
 /// A run, as it was added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunManifest {
-    /// Version of the layout.
     pub(crate) rooflens_store: u32,
-    /// Version of Rooflens that added it.
     pub(crate) rooflens_version: String,
-    /// The run.
     pub(crate) run: RunEntry,
-    /// Its files.
     pub(crate) files: Vec<FileEntry>,
 }
 
 /// A later state of a day of a tenant: it stands for every run that it covers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StateManifest {
-    /// Version of the layout.
     pub(crate) rooflens_store: u32,
-    /// Version of Rooflens that made it.
     pub(crate) rooflens_version: String,
-    /// Why there is one: `compact`, `remove`, `set` or `retain`.
     pub(crate) reason: String,
     /// When it was made, since 1970.
     pub(crate) made_unix_ns: i64,
-    /// The runs that its files hold.
     pub(crate) runs: Vec<RunEntry>,
     /// Runs that its files held once and no longer do.
     pub(crate) removed: Vec<String>,
-    /// Its files.
     pub(crate) files: Vec<FileEntry>,
     /// Whether its files are few and sorted, rather than those of each run.
     #[serde(default)]
     pub(crate) is_compacted: bool,
-    /// Whether files of events were dropped when their time was over.
     #[serde(default)]
     pub(crate) events_dropped: bool,
 }
@@ -84,7 +68,6 @@ impl StateManifest {
         self.holds(run) || self.removed.iter().any(|id| id == run)
     }
 
-    /// Whether its files hold the run.
     #[must_use]
     pub(crate) fn holds(&self, run: &str) -> bool {
         self.runs.iter().any(|entry| entry.run_id == run)

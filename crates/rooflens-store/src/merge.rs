@@ -26,27 +26,21 @@ const BATCH: usize = 1 << 16;
 /// Rows that all inputs together may hold at a time.
 const HELD: usize = 1 << 21;
 
-/// A merge of files of one table.
 pub(crate) struct Merge<'a> {
     pub(crate) table: &'static StoreTable,
-    /// How many runs the result holds.
     pub(crate) runs: usize,
-    /// Runs whose rows are left out.
     pub(crate) without: &'a BTreeSet<String>,
 }
 
-/// An input: the batch that it is in, and the row.
 struct Cursor {
     reader: ParquetRecordBatchReader,
     keys: Keys,
     rows: usize,
     row: usize,
-    /// Which of the held batches it is in.
     slot: usize,
 }
 
 impl Merge<'_> {
-    /// Merges files, showing each batch of the result.
     pub(crate) fn run(
         &self,
         mut inputs: Vec<File>,
@@ -85,7 +79,6 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// The rows of a file that stay, in memory.
     fn all_batches(&self, file: File) -> Result<Vec<RecordBatch>, StoreError> {
         let mut reader = self.open(file, BATCH)?;
         let mut batches = Vec::new();
@@ -177,7 +170,6 @@ fn adapted(table: &StoreTable, batch: &RecordBatch) -> Result<RecordBatch, Arrow
     RecordBatch::try_new(table.schema(), columns)
 }
 
-/// The cursors by their rows, the least first.
 struct Heap {
     order: Vec<usize>,
 }
@@ -255,7 +247,6 @@ impl Output<'_, '_> {
     }
 }
 
-/// Writes rows of one run as it has them.
 pub(crate) fn write_as_it_is(
     table: &'static StoreTable,
     batch: &RecordBatch,

@@ -1,16 +1,15 @@
 //! What is summed up of a run when it is added.
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::ArrowError;
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 
 use crate::error::StoreError;
-use crate::source::{int, text};
+use crate::source::{big, int, text};
 use crate::tables::{StoreTable, table};
 
 /// NVML's reasons that mean heat or power: software and hardware power caps, slowdowns, thermal slowdowns. Idling, and
@@ -26,20 +25,34 @@ pub(crate) fn bucket(duration_ns: i64) -> i64 {
     value >> shift << shift
 }
 
-/// A kernel in a kind of phase.
-#[derive(Default)]
-pub(crate) struct KernelSums {
+/// Calls of a kernel: how many, and how long they took.
+#[derive(Clone, Copy)]
+pub(crate) struct CallSums {
     pub(crate) count: i64,
     pub(crate) total_ns: i64,
     pub(crate) min_ns: i64,
     pub(crate) max_ns: i64,
-    buckets: BTreeMap<i64, i64>,
 }
+
+impl CallSums {
+    fn one(duration_ns: i64) -> Self {
+        CallSums { count: 1, total_ns: duration_ns, min_ns: duration_ns, max_ns: duration_ns }
+    }
+
+    pub(crate) fn add(&mut self, other: CallSums) {
+        self.count += other.count;
+        self.total_ns += other.total_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+/// Sums, and how many calls are in each bucket of durations.
+type KernelSums = (CallSums, BTreeMap<i64, i64>);
 
 /// Which sum: kernel, rank, phase.
 type KernelKey = (i64, i32, Arc<str>);
 
-/// Sums over the activities of a run.
 #[derive(Default)]
 pub(crate) struct KernelRollup {
     sums: HashMap<KernelKey, KernelSums>,
@@ -48,13 +61,9 @@ pub(crate) struct KernelRollup {
 }
 
 impl KernelRollup {
-    pub(crate) fn new() -> Self {
-        KernelRollup { sums: HashMap::new(), words: HashMap::new(), ..KernelRollup::default() }
-    }
-
     /// Adds rows of the table `kernels`.
     pub fn add(&mut self, batch: &RecordBatch) {
-        let big = |name: &str| batch.column_by_name(name).map(|array| array.as_primitive::<Int64Type>());
+        let big = |name: &str| big(batch, name);
         let (Some(kernel), Some(dur), Some(rank), Some(device), Some(phase)) =
             (big("kernel_id"), big("dur_ns"), int(batch, "rank"), int(batch, "device"), text(batch, "phase"))
         else {
@@ -69,16 +78,15 @@ impl KernelRollup {
             self.devices.insert((rank.value(row), device.value(row)));
             let key = (kernel.value(row), rank.value(row), Arc::clone(&word));
             let duration = dur.value(row);
-            let sums = self.sums.entry(key).or_insert_with(|| KernelSums {
-                min_ns: i64::MAX,
-                max_ns: i64::MIN,
-                ..KernelSums::default()
-            });
-            sums.count += 1;
-            sums.total_ns += duration;
-            sums.min_ns = sums.min_ns.min(duration);
-            sums.max_ns = sums.max_ns.max(duration);
-            *sums.buckets.entry(bucket(duration)).or_insert(0) += 1;
+            let call = CallSums::one(duration);
+            match self.sums.entry(key) {
+                Entry::Occupied(mut known) => {
+                    let (sums, buckets) = known.get_mut();
+                    sums.add(call);
+                    *buckets.entry(bucket(duration)).or_insert(0) += 1;
+                }
+                Entry::Vacant(new) => drop(new.insert((call, [(bucket(duration), 1)].into()))),
+            }
         }
     }
 
@@ -98,13 +106,10 @@ impl KernelRollup {
         rollup.int(sums.iter().map(|(key, _)| Some(key.1)));
         rollup.big(sums.iter().map(|(key, _)| Some(key.0)));
         rollup.text(sums.iter().map(|(key, _)| Some(&*key.2)));
-        rollup.big(sums.iter().map(|(_, sums)| Some(sums.count)));
-        rollup.big(sums.iter().map(|(_, sums)| Some(sums.total_ns)));
-        rollup.big(sums.iter().map(|(_, sums)| Some(sums.min_ns)));
-        rollup.big(sums.iter().map(|(_, sums)| Some(sums.max_ns)));
+        rollup.sums(sums.iter().map(|(_, (sums, _))| sums));
         let mut histogram = Columns::new("kernel_histogram");
         let rows =
-            || sums.iter().flat_map(|(key, sums)| sums.buckets.iter().map(move |bucket| (key, bucket)));
+            || sums.iter().flat_map(|(key, (_, buckets))| buckets.iter().map(move |bucket| (key, bucket)));
         histogram.text(rows().map(|_| Some(run_id)));
         histogram.int(rows().map(|(key, _)| Some(key.1)));
         histogram.big(rows().map(|(key, _)| Some(key.0)));
@@ -142,6 +147,14 @@ impl Columns {
         self.arrays.push(Arc::new(values.collect::<Float64Array>()));
     }
 
+    /// Number, sum, least and most.
+    pub(crate) fn sums<'a>(&mut self, sums: impl Iterator<Item = &'a CallSums> + Clone) {
+        self.big(sums.clone().map(|one| Some(one.count)));
+        self.big(sums.clone().map(|one| Some(one.total_ns)));
+        self.big(sums.clone().map(|one| Some(one.min_ns)));
+        self.big(sums.map(|one| Some(one.max_ns)));
+    }
+
     pub(crate) fn batch(self) -> Result<RecordBatch, StoreError> {
         let failed = |error: ArrowError| StoreError::table("write", "a roll-up", error);
         let table =
@@ -150,19 +163,16 @@ impl Columns {
     }
 }
 
-/// Sums over the steps of one kind on one rank.
 #[derive(Default)]
 struct PhaseSums {
     steps: i64,
     total_ns: i64,
-    /// Busy time, prefill tokens, decode tokens, KV tokens, activities, launches.
     told: [Option<i64>; 6],
 }
 
 const TOLD: [&str; 6] =
     ["device_busy_ns", "prefill_tokens", "decode_tokens", "kv_tokens", "activities", "launches"];
 
-/// Sums over the rows of `phases` that count as steps.
 #[derive(Default)]
 pub(crate) struct PhaseRollup {
     sums: BTreeMap<(i32, String), PhaseSums>,
@@ -170,7 +180,7 @@ pub(crate) struct PhaseRollup {
 
 impl PhaseRollup {
     pub fn add(&mut self, batch: &RecordBatch) {
-        let big = |name: &str| batch.column_by_name(name).map(|array| array.as_primitive::<Int64Type>());
+        let big = |name: &str| big(batch, name);
         let (Some(rank), Some(id), Some(step), Some(kind), Some(dur)) = (
             int(batch, "rank"),
             int(batch, "phase_id"),
@@ -210,7 +220,6 @@ impl PhaseRollup {
     }
 }
 
-/// What was sampled of one device.
 #[derive(Default)]
 struct DeviceSums {
     samples: i64,
@@ -223,7 +232,6 @@ struct DeviceSums {
     energy: Option<(i64, i64)>,
 }
 
-/// Sums over the samples of devices.
 #[derive(Default)]
 pub(crate) struct DeviceRollup {
     sums: BTreeMap<i32, DeviceSums>,
@@ -233,7 +241,7 @@ impl DeviceRollup {
     pub fn add(&mut self, batch: &RecordBatch) {
         use arrow_array::Array;
         let ints = |name: &str| int(batch, name);
-        let big = |name: &str| batch.column_by_name(name).map(|array| array.as_primitive::<Int64Type>());
+        let big = |name: &str| big(batch, name);
         let (Some(device), Some(clock), Some(temperature), Some(reasons), Some(power), Some(energy)) = (
             ints("device"),
             ints("sm_clock_mhz"),

@@ -101,7 +101,6 @@ fn last_part(name: &str) -> &str {
     }
 }
 
-/// Rows of manifests as the table `runs`.
 pub(crate) fn batch<'r>(
     rows: impl Iterator<Item = &'r Map<String, Json>> + Clone,
 ) -> Result<RecordBatch, StoreError> {
@@ -128,7 +127,6 @@ pub(crate) fn batch<'r>(
     columns.batch()
 }
 
-/// Metrics of runs as the table `run_metrics`.
 pub(crate) fn metrics_batch(rows: &[&Map<String, Json>]) -> Result<RecordBatch, StoreError> {
     let mut all: Vec<(&str, &str, f64)> = Vec::new();
     for row in rows {

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 use object_store::path::Path;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use crate::error::StoreError;
-use crate::layout::{LogEntry, MARK, Place, log_folder, parse_log};
+use crate::layout::{FORMAT, LogEntry, MARK, Place, log_folder, parse_log};
 use crate::location::Store;
-use crate::manifest::{FORMAT, FileEntry, RunEntry, RunManifest, StateManifest, opened};
-use crate::verify::DamagedFile;
+use crate::manifest::{FileEntry, RunEntry, RunManifest, StateManifest, opened};
 
 /// Manifests that are read at the same time.
 const READS: usize = 32;
@@ -39,7 +40,6 @@ pub struct Partition {
     files: OnceCell<Arc<PartitionFiles>>,
 }
 
-/// The names in the log of a day.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DayLog {
     pub(crate) runs: BTreeSet<String>,
@@ -82,6 +82,15 @@ pub struct StoreFile {
     pub rows: u64,
     /// SHA-256 of its bytes.
     pub(crate) sha256: String,
+}
+
+/// A file that is not as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DamagedFile {
+    /// Where it is, relative to the store.
+    pub path: String,
+    /// What is wrong with it.
+    pub why: String,
 }
 
 impl Store {
@@ -264,7 +273,6 @@ impl Partition {
         PartitionFiles { files, runs, state, fresh }
     }
 
-    /// The latest state, which is the one that counts.
     async fn state(&self, place: &Place) -> Result<Option<(u64, Arc<StateManifest>)>, StoreError> {
         let Some(&number) = self.log.states.last() else { return Ok(None) };
         let path = place.log_entry(self.store.root(), &LogEntry::State(number));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int8Type;
-use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch, StringArray, new_null_array};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take;
@@ -130,14 +130,12 @@ pub(crate) fn plain(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     }
 }
 
-/// Reads those columns of a run's file that it has.
 fn reader(path: &Path, names: &[&str]) -> Result<ParquetRecordBatchReader, StoreError> {
     let damaged = |error: &dyn std::fmt::Display| StoreError::table("read", path.display(), error);
     let file = File::open(path).map_err(|error| damaged(&error))?;
     columns_of(file, BATCH, |name| names.contains(&name)).map_err(|error| damaged(&error))
 }
 
-/// Reads some columns of a file.
 pub(crate) fn columns_of(
     file: File,
     batch_rows: usize,
@@ -150,8 +148,11 @@ pub(crate) fn columns_of(
     builder.with_projection(mask).with_batch_size(batch_rows).build()
 }
 
-/// A column of whole numbers.
 pub(crate) fn int(batch: &RecordBatch, name: &str) -> Option<Int32Array> {
+    batch.column_by_name(name)?.as_primitive_opt().cloned()
+}
+
+pub(crate) fn big(batch: &RecordBatch, name: &str) -> Option<Int64Array> {
     batch.column_by_name(name)?.as_primitive_opt().cloned()
 }
 

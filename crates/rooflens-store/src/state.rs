@@ -16,11 +16,11 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
-use crate::files::{WrittenFile, hex, scratch};
+use crate::files::{WrittenFile, scratch};
 use crate::hours::KernelHours;
-use crate::layout::{LogEntry, Place, StoreArea};
+use crate::layout::{FORMAT, LogEntry, Place, StoreArea, hex};
 use crate::location::{Created, Store};
-use crate::manifest::{FORMAT, FileEntry, RunEntry, StateManifest, sealed};
+use crate::manifest::{FileEntry, RunEntry, StateManifest, sealed};
 use crate::merge::{Merge, distinct_kernels, read_all, write_sorted};
 use crate::run_row;
 use crate::snapshot::{Partition, PartitionFiles, StoreFile};
@@ -51,7 +51,6 @@ pub struct ChangedDay {
 }
 
 impl ChangedDay {
-    /// What a state makes of a day.
     pub(crate) fn new(partition: &Partition, files: &PartitionFiles, state: &StateManifest) -> Self {
         ChangedDay {
             tenant: partition.tenant.clone(),
@@ -66,12 +65,9 @@ impl ChangedDay {
     }
 }
 
-/// Why a state is made, and of what.
 pub(crate) struct Change<'a> {
     pub(crate) reason: &'static str,
-    /// Runs that are left out.
     pub(crate) without: &'a BTreeSet<String>,
-    /// A run of which columns of `runs` become others.
     pub(crate) set: Option<(&'a str, &'a BTreeMap<String, String>)>,
     pub(crate) now_unix_ns: i64,
 }
@@ -268,7 +264,6 @@ fn kept_files(files: &PartitionFiles, without: &BTreeSet<String>) -> Vec<FileEnt
     of_state.chain(fresh.flat_map(|manifest| &manifest.files)).cloned().collect()
 }
 
-/// The number of the next state.
 fn next_number(partition: &Partition) -> u64 {
     partition.log().states.last().map_or(1, |last| last + 1)
 }
@@ -281,7 +276,6 @@ fn small(
     Ok(if batch.num_rows() == 0 { Vec::new() } else { vec![write_sorted(table, runs, batch)?] })
 }
 
-/// Whether a file holds events.
 pub(crate) fn is_event(file: &FileEntry) -> bool {
     table(&file.table).is_none_or(|table| table.area == StoreArea::Events)
 }

@@ -1,6 +1,7 @@
 //! Keeping a store: finding, removing and relabelling runs, letting old days go, deleting what no longer counts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::UNIX_EPOCH;
 
 use futures_util::StreamExt;
 use object_store::path::Path;
@@ -8,9 +9,9 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use serde::Serialize;
 
 use crate::error::StoreError;
-use crate::layout::{LogEntry, Place, parse_log};
+use crate::layout::{FORMAT, LogEntry, Place, parse_log};
 use crate::location::Store;
-use crate::manifest::{FORMAT, FileEntry, RunEntry, StateManifest, sealed};
+use crate::manifest::{FileEntry, RunEntry, StateManifest, sealed};
 use crate::run_row;
 use crate::state::{Change, ChangedDay, is_event, runs_after};
 
@@ -48,7 +49,6 @@ pub struct Audited {
     pub unix_ns: i64,
 }
 
-/// What is written down of it.
 #[derive(Serialize)]
 struct AuditRecord<'a> {
     rooflens_store: u32,
@@ -123,7 +123,6 @@ impl Store {
         self.change(run, &change, audited).await
     }
 
-    /// Writes down who does it, then does it.
     async fn change(
         &self,
         run: &StoredRun,
@@ -242,6 +241,34 @@ impl Store {
         }
         self.remove_staged(before_unix_ns, &mut vacuumed);
         Ok(vacuumed)
+    }
+
+    /// Deletes what writers that were killed left half-written in a folder: names that end in `#` and a number, which no
+    /// listing shows.
+    fn remove_staged(&self, before_unix_ns: i64, vacuumed: &mut Vacuumed) {
+        if self.object_store_url().scheme() != "file" {
+            return;
+        }
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_staged = |name: &str| name.rsplit_once('#').is_some_and(|(_, number)| is_number(number));
+        let mut folders = vec![std::path::Path::new("/").join(self.root().as_ref())];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let Ok(metadata) = entry.metadata() else { continue };
+                let written = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                let is_old =
+                    written.is_some_and(|since| (since.as_nanos() as i128) < i128::from(before_unix_ns));
+                if metadata.is_dir() {
+                    folders.push(entry.path());
+                } else if is_staged(&entry.file_name().to_string_lossy())
+                    && is_old
+                    && std::fs::remove_file(entry.path()).is_ok()
+                {
+                    vacuumed.files += 1;
+                    vacuumed.bytes += metadata.len();
+                }
+            }
+        }
     }
 }
 

@@ -1,20 +1,8 @@
 //! Whether a store is as it was written: every file that counts against its checksum.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::error::StoreError;
 use crate::location::Store;
-use crate::snapshot::StoreFile;
-
-/// A file that is not as it was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DamagedFile {
-    /// Where it is, relative to the store.
-    pub path: String,
-    /// What is wrong with it.
-    pub why: String,
-}
+use crate::snapshot::{DamagedFile, StoreFile};
 
 /// What checking a store found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

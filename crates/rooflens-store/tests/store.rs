@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Int64Array, RecordBatch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rooflens_schema::parquet_io::{RunReader, RunWriter};
 use rooflens_schema::tables::{
     ActivityKind, KernelDimRow, KernelRow, PhaseKind, PhaseRow, PhaseSource, RunRow,
 };
 use rooflens_schema::{RankTables, RunDir, stable_id};
-use rooflens_store::{AddOptions, Audited, Store, StoreError};
+use rooflens_store::{AddOptions, Audited, ChangedDay, Store, StoreError, StoredRun};
 
 const DAY_NS: i64 = 86_400_000_000_000;
 /// 2026-11-10.
@@ -35,15 +36,9 @@ fn write_run(folder: &Path, number: i64) -> RunDir {
         }
         for at in 0..30 {
             let name = names[(at % 3) as usize];
-            let mut row = KernelRow::new(
-                0,
-                7,
-                at * 10_000 + number,
-                1_000 + at * 37 + number,
-                name,
-                ActivityKind::Kernel,
-            );
-            row.phase_id = if at < 10 { Some(0).into() } else { Some(1).into() };
+            let (start, duration) = (at * 10_000 + number, 1_000 + at * 37 + number);
+            let mut row = KernelRow::new(0, 7, start, duration, name, ActivityKind::Kernel);
+            row.phase_id = Some(i32::from(at >= 10)).into();
             tables.kernels.push(row);
         }
         for name in ["gemm", "attention", "norm"] {
@@ -92,10 +87,7 @@ impl World {
     async fn kernels(&self) -> BTreeMap<String, (i64, i64)> {
         let mut sums = BTreeMap::new();
         for path in self.files("kernels").await {
-            let reader =
-                ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(path).unwrap()).unwrap();
-            for batch in reader.build().unwrap() {
-                let batch = batch.unwrap();
+            for batch in batches(&path) {
                 let runs = batch.column_by_name("run_id").unwrap().as_string::<i32>();
                 let durations = batch.column_by_name("dur_ns").unwrap().as_primitive::<Int64Type>();
                 for row in 0..batch.num_rows() {
@@ -114,25 +106,28 @@ impl World {
         files.map(|file| Path::new("/").join(file.path.as_ref())).collect()
     }
 
-    /// Sum of a column over the files that count.
     async fn sum(&self, table: &str, column: &str) -> i64 {
-        let mut sum = 0;
-        for path in self.files(table).await {
-            let reader =
-                ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(path).unwrap()).unwrap();
-            for batch in reader.build().unwrap() {
-                let batch = batch.unwrap();
-                sum += batch
-                    .column_by_name(column)
-                    .unwrap()
-                    .as_primitive::<Int64Type>()
-                    .iter()
-                    .flatten()
-                    .sum::<i64>();
-            }
-        }
-        sum
+        let files = self.files(table).await;
+        let batches = files.iter().flat_map(|path| batches(path));
+        batches.flat_map(|batch| big(&batch, column).iter().flatten().collect::<Vec<_>>()).sum()
     }
+
+    async fn find(&self, id: &str) -> StoredRun {
+        self.store.find(id, None).await.unwrap()
+    }
+
+    async fn compact(&self) -> Vec<ChangedDay> {
+        self.store.compact(START, |_| true).await.unwrap()
+    }
+}
+
+fn batches(path: &Path) -> Vec<RecordBatch> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(path).unwrap()).unwrap();
+    reader.build().unwrap().map(Result::unwrap).collect()
+}
+
+fn big(batch: &RecordBatch, column: &str) -> Int64Array {
+    batch.column_by_name(column).unwrap().as_primitive::<Int64Type>().clone()
 }
 
 fn removal() -> Audited {
@@ -190,7 +185,7 @@ async fn compaction_changes_files_and_nothing_else() {
     let sums = |table: &'static str, column: &'static str| world.sum(table, column);
     let hours = sums("kernel_hours", "total_ns").await;
     let buckets = sums("kernel_histogram", "count").await;
-    let changed = world.store.compact(START, |_| true).await.unwrap();
+    let changed = world.compact().await;
     assert_eq!(changed.len(), 3);
     assert!(changed.iter().all(|day| day.runs == 4 && day.files_after < day.files_before), "{changed:?}");
     assert_eq!(world.kernels().await, before);
@@ -198,10 +193,10 @@ async fn compaction_changes_files_and_nothing_else() {
     assert_eq!(sums("kernel_histogram", "count").await, buckets);
     assert_eq!(world.files("kernels").await.len(), 3);
     // Nothing is left to do; a run that is added later counts beside the state, and goes into the next.
-    assert!(world.store.compact(START, |_| true).await.unwrap().is_empty());
+    assert!(world.compact().await.is_empty());
     world.add(12).await;
     assert_eq!(world.kernels().await.len(), 13);
-    assert_eq!(world.store.compact(START, |_| true).await.unwrap().len(), 1);
+    assert_eq!(world.compact().await.len(), 1);
     assert_eq!(world.kernels().await.len(), 13);
     // What no longer counts goes, what counts stays.
     let vacuumed = world.store.vacuum(i64::MAX).await.unwrap();
@@ -218,24 +213,17 @@ async fn compacted_rows_are_sorted_by_kernel() {
     for number in [0, 3, 6] {
         world.add(number).await;
     }
-    world.store.compact(START, |_| true).await.unwrap();
+    world.compact().await;
     let files = world.files("kernels").await;
     assert_eq!(files.len(), 1);
-    let reader = ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(&files[0]).unwrap()).unwrap();
     let mut last = (i64::MIN, String::new(), 0, 0);
-    for batch in reader.build().unwrap() {
-        let batch = batch.unwrap();
-        let big = |name: &str| batch.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone();
-        let ranks =
-            batch.column_by_name("rank").unwrap().as_primitive::<arrow_array::types::Int32Type>().clone();
-        let runs = batch.column_by_name("run_id").unwrap().as_string::<i32>().clone();
+    for batch in batches(&files[0]) {
+        let (kernels, times) = (big(&batch, "kernel_id"), big(&batch, "ts_ns"));
+        let ranks = batch.column_by_name("rank").unwrap().as_primitive::<Int32Type>();
+        let runs = batch.column_by_name("run_id").unwrap().as_string::<i32>();
         for row in 0..batch.num_rows() {
-            let key = (
-                big("kernel_id").value(row),
-                runs.value(row).to_owned(),
-                ranks.value(row),
-                big("ts_ns").value(row),
-            );
+            let run = runs.value(row).to_owned();
+            let key = (kernels.value(row), run, ranks.value(row), times.value(row));
             assert!(key >= last, "{key:?} after {last:?}");
             last = key;
         }
@@ -247,12 +235,12 @@ async fn a_removed_run_stays_removed() {
     let world = World::new();
     let ids = [world.add(0).await, world.add(3).await, world.add(6).await];
     // One of its own files, then one of a compacted day.
-    world.store.remove(&world_find(&world.store, &ids[0]).await, &removal()).await.unwrap();
+    world.store.remove(&world.find(&ids[0]).await, &removal()).await.unwrap();
     assert_eq!(world.kernels().await.len(), 2);
-    world.store.compact(START, |_| true).await.unwrap();
+    world.compact().await;
     assert_eq!(world.kernels().await.len(), 2);
     let of_two = world.sum("kernel_hours", "count").await;
-    world.store.remove(&world_find(&world.store, &ids[1]).await, &removal()).await.unwrap();
+    world.store.remove(&world.find(&ids[1]).await, &removal()).await.unwrap();
     assert_eq!(world.kernels().await.into_keys().collect::<Vec<_>>(), vec![ids[2].clone()]);
     assert_eq!(world.sum("kernel_hours", "count").await * 2, of_two);
     world.store.vacuum(i64::MAX).await.unwrap();
@@ -263,10 +251,6 @@ async fn a_removed_run_stays_removed() {
     }
     let audit = world.folder.path().join("store/tenant=default/audit");
     assert_eq!(std::fs::read_dir(audit).unwrap().count(), 2);
-}
-
-async fn world_find(store: &Store, id: &str) -> rooflens_store::StoredRun {
-    store.find(id, None).await.unwrap()
 }
 
 #[tokio::test]
@@ -306,7 +290,7 @@ async fn old_days_go_events_first() {
     world.store.vacuum(i64::MAX).await.unwrap();
     assert_eq!(world.kernels().await.len(), 2);
     // Compaction of what is left does not bring events back.
-    world.store.compact(START, |_| true).await.unwrap();
+    world.compact().await;
     assert_eq!(world.store.runs().await.unwrap().len(), 4);
 }
 
@@ -366,35 +350,29 @@ async fn a_run_can_be_relabelled() {
     let before = world.kernels().await;
     let set = |name: &str, value: &str| [(name.to_owned(), value.to_owned())].into();
     for is_compacted in [false, true] {
-        let run = world_find(&world.store, &id).await;
+        let run = world.find(&id).await;
         let (label, hardware) = if is_compacted { ("second", "B200") } else { ("first", "H100") };
         world.store.set(&run, &set("label", label), &removal()).await.unwrap();
         world.store.set(&run, &set("hardware", hardware), &removal()).await.unwrap();
-        let row = world_find(&world.store, &id).await.entry.row;
+        let row = world.find(&id).await.entry.row;
         assert_eq!((row["label"].as_str(), row["hardware"].as_str()), (Some(label), Some(hardware)));
         assert_eq!(world.kernels().await, before);
-        world.store.compact(START, |_| true).await.unwrap();
+        world.compact().await;
     }
     // The roll-up by hardware follows: half of the calls are of the run.
     let mut of_b200 = 0;
     for path in world.files("kernel_hours").await {
-        let reader = ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(path).unwrap()).unwrap();
-        for batch in reader.build().unwrap() {
-            let batch = batch.unwrap();
+        for batch in batches(&path) {
             let hardware = batch.column_by_name("hardware").unwrap().as_string::<i32>();
-            let counts = batch.column_by_name("count").unwrap().as_primitive::<Int64Type>();
-            of_b200 += hardware
-                .iter()
-                .zip(counts.values())
-                .filter(|(of, _)| *of == Some("B200"))
-                .map(|(_, n)| n)
-                .sum::<i64>();
+            let counts = big(&batch, "count");
+            let rows = hardware.iter().zip(counts.values()).filter(|(of, _)| *of == Some("B200"));
+            of_b200 += rows.map(|(_, count)| count).sum::<i64>();
         }
     }
     assert_eq!((of_b200, world.sum("kernel_hours", "count").await), (60, 120));
     // It is the same run for those who add it again; what may not be set is refused before anything is written.
     assert!(world.store.add(&world.run(0), &AddOptions::default()).await.unwrap().was_there);
-    let run = world_find(&world.store, &id).await;
+    let run = world.find(&id).await;
     let audits =
         || std::fs::read_dir(world.folder.path().join("store/tenant=default/audit")).unwrap().count();
     let written = audits();
@@ -404,7 +382,7 @@ async fn a_run_can_be_relabelled() {
     ));
     assert!(written > 0 && audits() == written);
     world.store.set(&run, &set("label", ""), &removal()).await.unwrap();
-    assert!(world_find(&world.store, &id).await.entry.row["label"].is_null());
+    assert!(world.find(&id).await.entry.row["label"].is_null());
 }
 
 #[tokio::test]
@@ -452,10 +430,10 @@ async fn a_run_comes_back_as_a_run_directory() {
     let ids = [world.add(0).await, world.add(3).await];
     for is_compacted in [false, true] {
         if is_compacted {
-            world.store.compact(START, |_| true).await.unwrap();
+            world.compact().await;
         }
         let to = RunDir::new(world.folder.path().join(format!("back-{is_compacted}")));
-        world.store.fetch(&world_find(&world.store, &ids[1]).await, &to).await.unwrap();
+        world.store.fetch(&world.find(&ids[1]).await, &to).await.unwrap();
         let reader = RunReader::open(&to).unwrap();
         assert_eq!(reader.ranks(), [0, 1]);
         assert_eq!(reader.run_row().unwrap().unwrap().run_id.as_str(), ids[1]);

@@ -19,7 +19,6 @@ use crate::output;
 pub(crate) struct AnswerPrinter {
     /// A format for programs; without one people get a table.
     format: Option<AnswerFormat>,
-    /// Rows of that table.
     limit: usize,
     /// A file; standard output without one.
     to: Option<PathBuf>,
@@ -38,12 +37,10 @@ impl AnswerPrinter {
         AnswerPrinter { format, limit, to, begun: None, rows: 0 }
     }
 
-    /// How many rows have come.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Ends the answer.
     pub(crate) fn end(self, cost: &QueryCost, console: &Console) -> Result<(), CliError> {
         match self.begun {
             Some(Begun::Table(rows)) => {
@@ -114,7 +111,7 @@ impl AnswerTaker<CliError> for AnswerPrinter {
 
 fn unwritable(to: Option<PathBuf>, source: Error) -> CliError {
     match to {
-        Some(path) => rooflens_core::Error::Unwritable { path, source }.into(),
+        Some(path) => rooflens_core::Error::unwritable(path, source).into(),
         None => CliError::Stdout { source },
     }
 }

@@ -11,7 +11,7 @@ use rooflens_collect::project::assets::readme::{
     DatasetTree, TreeEntry, first_level, plan_readme, write_readme,
 };
 use rooflens_collect::project::assets::variants::{
-    METADATA, Subset, SubsetRequest, Transforming, VariantMetadata, VariantOrigin, VariantPlan,
+    METADATA, Subset, SubsetRequest, VariantFiles, VariantMetadata, VariantOrigin, VariantPlan,
     VariantRequest, VariantVerification, plan_subset, plan_variant, verify_variants, write_subset,
     write_variant,
 };
@@ -27,6 +27,7 @@ use rooflens_core::document::assets::{
     AssetsLinkDocument, AssetsPlanDocument, AssetsReadmeDocument, AssetsStatusDocument, AssetsSubsetDocument,
     AssetsVariantDocument, AssetsVerifyDocument,
 };
+use rooflens_core::error::Hint;
 use rooflens_core::exit::Exit;
 use rooflens_core::project::within;
 use rooflens_core::shell::word;
@@ -59,7 +60,8 @@ impl Assets {
     pub(crate) fn open(root: &Path, names: &[String]) -> Result<Self, CliError> {
         let file = within(root, FILE);
         if !file.is_file() {
-            return Err(CliError::NoBootstrap { root: root.to_owned(), path: file });
+            let hint = format!("rooflens init {} --force adds what is missing", word(root));
+            return Err(CliError::usage(format!("there is no {}", file.display()), Hint::words(hint)));
         }
         let bootstrap = Bootstrap::load(&file)?.select(names)?;
         Ok(Self { project: Project::open(root)?, bootstrap, environment: environment() })
@@ -85,12 +87,10 @@ impl Assets {
     }
 }
 
-/// The variables of this process.
 pub(crate) fn environment() -> EnvironmentLookup {
     Arc::new(|name| std::env::var(name).ok())
 }
 
-/// Now, in UTC.
 pub(crate) fn now() -> LocalTime {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     LocalTime::from_unix(i64::try_from(seconds).unwrap_or(i64::MAX), 0, 0)
@@ -112,31 +112,24 @@ fn say_if_ignored(project: &Project, folder: &Path, advice: &str, console: &Cons
     }
 }
 
-/// What `rooflens assets link` was asked for.
 pub(crate) struct LinkRequest {
     /// Change nothing.
     pub(crate) dry_run: bool,
     /// Do it without asking.
     pub(crate) yes: bool,
-    /// Whether a program reads the answer.
     pub(crate) json: bool,
 }
 
-/// Shows the plan, asks, does it, and shows the status.
 pub(crate) fn link(assets: &Assets, request: &LinkRequest, console: &Console) -> Result<Exit, CliError> {
     let steps = plan(&assets.project, &assets.bootstrap, &assets.environment);
     if request.dry_run {
         return show_plan(steps, request.json, console);
     }
     let changes = steps.iter().filter(|step| step.action.is_change()).count();
-    if changes > 0 && !request.yes {
-        if !console.can_ask() {
-            return Err(CliError::NeedsYes { changes });
-        }
-        if !console.agrees(&plan_text(&steps), &format!("Make {}?", counted(changes, "change"))) {
-            console.say("nothing was changed");
-            return Ok(Exit::Gate);
-        }
+    let question = format!("Make {}?", counted(changes, "change"));
+    if changes > 0 && !console.agrees(request.yes, changes, &plan_text(&steps), &question)? {
+        console.say("nothing was changed");
+        return Ok(Exit::Gate);
     }
     let steps = progress::follow_assets(console, "unpacked", |watch| apply(&assets.project, &steps, watch));
     steps.iter().for_each(|outcome| show_outcome(outcome, console));
@@ -144,21 +137,17 @@ pub(crate) fn link(assets: &Assets, request: &LinkRequest, console: &Console) ->
     console.say(&format!("{} made", counted(changes, "change")));
     let found = assets.look();
     let exit = failure(&steps).map_or(Exit::Fine, exit_of);
-    if request.json {
-        let (schema, assets) = (SchemaTag::new("assets-link"), found.clone());
-        let document = AssetsLinkDocument { schema, changes, steps, assets };
-        output::json(&document, console.is_read_by_people())?;
-    } else {
-        output::text(&status_text(&found))?;
-    }
-    advise(&found, false, console);
+    let document =
+        AssetsLinkDocument { schema: SchemaTag::new("assets-link"), changes, steps, assets: found };
+    output::answer(request.json, &document, || status_text(&document.assets))?;
+    advise(&document.assets, false, console);
     Ok(exit)
 }
 
 fn show_plan(steps: Vec<AssetStep>, json: bool, console: &Console) -> Result<Exit, CliError> {
     if json {
         let document = AssetsPlanDocument { schema: SchemaTag::new("assets-plan"), steps };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&document)?;
         return Ok(Exit::Fine);
     }
     if steps.is_empty() {
@@ -190,7 +179,6 @@ fn plan_text(steps: &[AssetStep]) -> String {
     text::aligned(&steps.iter().map(row).collect::<Vec<_>>())
 }
 
-/// What there is to say about a step besides its path.
 fn detail(step: &AssetStep) -> String {
     let shown =
         |path: &Option<std::path::PathBuf>| path.as_deref().unwrap_or(Path::new("")).display().to_string();
@@ -224,11 +212,11 @@ fn show_outcome(outcome: &AssetOutcome, console: &Console) {
 }
 
 /// Shows what exists of each asset, and what to do next. A missing asset is no failure.
-pub fn status(assets: &Assets, json: bool, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn status(assets: &Assets, json: bool, console: &Console) -> Result<Exit, CliError> {
     let found = assets.look();
     if json {
         let document = AssetsStatusDocument { schema: SchemaTag::new("assets-status"), assets: found };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&document)?;
         return Ok(Exit::Fine);
     }
     output::text(&status_text(&found))?;
@@ -296,7 +284,12 @@ fn advise(assets: &[AssetStatus], may_link: bool, console: &Console) {
 }
 
 /// Checks assets, and the variants of the named datasets or of all. The exit code shows whether all are sound.
-pub fn verify(assets: &Assets, names: &[String], json: bool, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn verify(
+    assets: &Assets,
+    names: &[String],
+    json: bool,
+    console: &Console,
+) -> Result<Exit, CliError> {
     let (verified, variants) = progress::follow_assets(console, "checked", |watch| {
         let verified = check(&assets.project, &assets.bootstrap, watch)?;
         verify_variants(&assets.project, names, watch).map(|variants| (verified, variants))
@@ -306,7 +299,7 @@ pub fn verify(assets: &Assets, names: &[String], json: bool, console: &Console) 
     if json {
         let schema = SchemaTag::new("assets-verify");
         let document = AssetsVerifyDocument { schema, sound, assets: verified, variants };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&document)?;
     } else {
         output::text(&verify_text(&verified, &variants))?;
         let absent = verified.iter().filter(|asset| asset.verdict == Verdict::Absent);
@@ -366,13 +359,12 @@ pub(crate) fn subset(
     if !dry_run {
         write_subset(&project, &subset)?;
     }
-    if json {
-        let (schema, subset) = (SchemaTag::new("assets-subset"), subset.clone());
-        output::json(&AssetsSubsetDocument { schema, dry_run, subset }, console.is_read_by_people())?;
-    } else {
+    let document = AssetsSubsetDocument { schema: SchemaTag::new("assets-subset"), dry_run, subset };
+    let subset = &document.subset;
+    output::answer(json, &document, || {
         let metadata = if dry_run { subset.metadata.to_yaml() } else { String::new() };
-        output::text(&format!("{}{metadata}", subset_text(&subset)))?;
-    }
+        format!("{}{metadata}", subset_text(subset))
+    })?;
     match (subset.is_there, dry_run) {
         (true, _) => console.say("the same variant already exists; nothing was changed"),
         (false, true) => console.say("nothing was written"),
@@ -418,16 +410,14 @@ pub(crate) fn variant(
     let metadata = match dry_run {
         true => None,
         false => Some(progress::follow_assets(console, "checked", |watch| {
-            let mut run = |paths: &Transforming<'_>| start(project.root(), request, paths);
+            let mut run =
+                |parent: &VariantFiles, output: &Path| start(project.root(), request, parent, output);
             write_variant(&project, request, &plan, &mut run, watch)
         })?),
     };
     if json {
         let (schema, plan) = (SchemaTag::new("assets-variant"), plan.clone());
-        output::json(
-            &AssetsVariantDocument { schema, dry_run, plan, metadata },
-            console.is_read_by_people(),
-        )?;
+        output::json(&AssetsVariantDocument { schema, dry_run, plan, metadata })?;
     } else {
         output::text(&variant_text(request, &plan, metadata.as_ref()))?;
     }
@@ -440,10 +430,15 @@ pub(crate) fn variant(
     Ok(Exit::Fine)
 }
 
-fn start(project: &Path, request: &VariantRequest, paths: &Transforming<'_>) -> Result<(), ProjectError> {
+fn start(
+    project: &Path,
+    request: &VariantRequest,
+    parent: &VariantFiles,
+    output: &Path,
+) -> Result<(), ProjectError> {
     let VariantOrigin::Command { argv } = &request.transform else { return Ok(()) };
-    let mut variables = vec![(PARENT, paths.parent_root), (OUTPUT, paths.output)];
-    variables.extend(paths.parent_list.map(|list| (PARENT_LIST, list)));
+    let mut variables = vec![(PARENT, parent.root.as_path()), (OUTPUT, output)];
+    variables.extend(parent.list.as_deref().map(|list| (PARENT_LIST, list)));
     transform(argv, project, &variables).map_err(|error| {
         ProjectError::environment(format!("the command failed: {error}"))
             .hint("nothing was kept; fix it and run again")
@@ -489,7 +484,7 @@ pub(crate) fn readme(
     let is_current = readme.is_current;
     if json {
         let document = AssetsReadmeDocument { schema: SchemaTag::new("assets-readme"), check, readme, tree };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&document)?;
     } else {
         let state = match (is_current, check) {
             (true, _) => "up to date",

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Only the first panic is told: a thread's panic becomes its parent's.
 static TOLD: AtomicBool = AtomicBool::new(false);
 
-/// Replaces the standard message of a panic.
 pub(crate) fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
         // Damage of an input that is caught is told by a note.

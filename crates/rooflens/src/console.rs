@@ -7,18 +7,15 @@ use rooflens_schema::{Note, Severity};
 
 use crate::error::CliError;
 
-/// How much is said on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
     /// Errors only.
     Quiet,
     /// Progress of slow work, and where files were written.
     Normal,
-    /// Also how long each step took.
     Verbose,
 }
 
-/// When to write colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Color {
     /// On a terminal, unless `NO_COLOR` is set.
@@ -32,9 +29,7 @@ pub(crate) enum Color {
 /// What every command needs to know of the user's wishes and terminal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Console {
-    /// How much to say.
     pub(crate) verbosity: Verbosity,
-    /// When to write colours.
     pub(crate) color: Color,
 }
 
@@ -42,13 +37,11 @@ pub(crate) struct Console {
 const WIDTH: usize = 100;
 
 impl Console {
-    /// What the terminal behind standard output can show.
     pub(crate) fn screen(&self, limit: usize) -> TerminalOptions {
         let unicode = unicode(|name| std::env::var(name).ok());
         TerminalOptions { width: width(), color: self.colored(&std::io::stdout()), unicode, limit }
     }
 
-    /// Whether people read standard output directly.
     pub(crate) fn is_read_by_people(&self) -> bool {
         std::io::stdout().is_terminal()
     }
@@ -86,31 +79,37 @@ impl Console {
         self.failure(&error.to_string(), hint.as_deref());
     }
 
-    /// Tells of one failure among others.
-    pub fn failure(&self, fact: &str, hint: Option<&str>) {
+    pub(crate) fn failure(&self, fact: &str, hint: Option<&str>) {
         talk(&format!("{} {fact}", self.paint("error:", "1;31")));
         if let Some(hint) = hint {
             talk(&format!("{} {hint}", self.paint("hint:", "36")));
         }
     }
 
-    /// Warns of something that may be as it should.
     pub(crate) fn warn(&self, fact: &str) {
         self.say(&format!("{} {fact}", self.paint("warning:", "33")));
     }
 
-    /// Whether somebody can be asked.
-    pub(crate) fn can_ask(&self) -> bool {
-        std::io::stdin().is_terminal()
-    }
-
-    /// Shows what a question is about, and asks it. Only a clear yes is one.
-    pub(crate) fn agrees(&self, about: &str, question: &str) -> bool {
+    /// Whether somebody agrees to changes, as with `yes` they have already. Shows what the question is about, and asks
+    /// it; only a clear yes is one.
+    pub(crate) fn agrees(
+        &self,
+        yes: bool,
+        changes: usize,
+        about: &str,
+        question: &str,
+    ) -> Result<bool, CliError> {
+        if yes {
+            return Ok(true);
+        }
+        if !std::io::stdin().is_terminal() {
+            return Err(CliError::needs_yes(changes));
+        }
         let mut answer = String::new();
         let mut stderr = std::io::stderr();
         let asked = write!(stderr, "{about}{question} [y/N] ").and_then(|()| stderr.flush());
-        asked.and_then(|()| std::io::stdin().read_line(&mut answer)).is_ok()
-            && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+        Ok(asked.and_then(|()| std::io::stdin().read_line(&mut answer)).is_ok()
+            && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
     fn paint(&self, word: &str, style: &str) -> String {

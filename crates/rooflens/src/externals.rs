@@ -35,7 +35,6 @@ pub(crate) fn address(typed: String) -> String {
     folder.and_then(|folder| folder.into_os_string().into_string().ok()).unwrap_or(typed)
 }
 
-/// The requested revision and its commit.
 fn pinned(revision: &str, commit: &str) -> String {
     if revision == commit { short(commit).to_owned() } else { format!("{revision} ({})", short(commit)) }
 }
@@ -62,7 +61,7 @@ fn show_failures<'a>(
 }
 
 /// Pins a source and fetches it, or shows what would be done.
-pub fn add(
+pub(crate) fn add(
     externals: &Externals,
     request: &AddRequest,
     json: bool,
@@ -72,7 +71,7 @@ pub fn add(
     let pin = &added.source;
     if json {
         let document = ExternalsAddDocument { schema: SchemaTag::new("externals-add"), added: added.clone() };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&document)?;
     } else {
         let done = outcome(added.synced.outcome, added.dry_run);
         let licenses =
@@ -120,13 +119,9 @@ pub(crate) fn sync(
     console: &Console,
 ) -> Result<Exit, CliError> {
     let report = progress::wait(console, "fetching reference sources", || externals.sync(request))?;
-    if json {
-        let document =
-            ExternalsSyncDocument { schema: SchemaTag::new("externals-sync"), report: report.clone() };
-        output::json(&document, console.is_read_by_people())?;
-    } else {
-        output::text(&sync_text(&report))?;
-    }
+    let document = ExternalsSyncDocument { schema: SchemaTag::new("externals-sync"), report };
+    output::answer(json, &document, || sync_text(&document.report))?;
+    let report = &document.report;
     let rows = report.sources.iter().map(|source| (source.name.as_str(), source.error.as_ref()));
     let exit = show_failures(rows, console);
     if report.dry_run {
@@ -164,7 +159,6 @@ fn outcome(outcome: SyncOutcome, dry_run: bool) -> &'static str {
     }
 }
 
-/// What `rooflens externals update` was asked for.
 pub(crate) struct UpdateRequest {
     /// The sources; all if empty.
     pub(crate) names: Vec<String>,
@@ -172,7 +166,6 @@ pub(crate) struct UpdateRequest {
     pub(crate) dry_run: bool,
     /// Do it without asking.
     pub(crate) yes: bool,
-    /// Whether a program reads the answer.
     pub(crate) json: bool,
 }
 
@@ -187,27 +180,19 @@ pub(crate) fn update(
     let count = |rows: &[UpdateRow], state| rows.iter().filter(|row| row.state == state).count();
     let behind = count(&rows, UpdateState::Behind);
     if behind > 0 && !request.dry_run {
-        if !request.yes {
-            if !console.can_ask() {
-                return Err(CliError::NeedsYes { changes: behind });
-            }
-            let question = format!("Update {}?", text::counted(behind, "source"));
-            if !console.agrees(&update_text(&rows), &question) {
-                console.say("nothing was changed");
-                return Ok(Exit::Gate);
-            }
+        let question = format!("Update {}?", text::counted(behind, "source"));
+        if !console.agrees(request.yes, behind, &update_text(&rows), &question)? {
+            console.say("nothing was changed");
+            return Ok(Exit::Gate);
         }
         rows = progress::wait(console, "fetching reference sources", || externals.update(rows))?;
     }
     let changes = if request.dry_run { behind } else { count(&rows, UpdateState::Updated) };
-    if request.json {
-        let (schema, sources) = (SchemaTag::new("externals-update"), rows.clone());
-        let document = ExternalsUpdateDocument { schema, dry_run: request.dry_run, changes, sources };
-        output::json(&document, console.is_read_by_people())?;
-    } else {
-        output::text(&update_text(&rows))?;
-    }
-    let exit = show_failures(rows.iter().map(|row| (row.name.as_str(), row.error.as_ref())), console);
+    let (schema, dry_run) = (SchemaTag::new("externals-update"), request.dry_run);
+    let document = ExternalsUpdateDocument { schema, dry_run, changes, sources: rows };
+    output::answer(request.json, &document, || update_text(&document.sources))?;
+    let exit =
+        show_failures(document.sources.iter().map(|row| (row.name.as_str(), row.error.as_ref())), console);
     if request.dry_run {
         console.say("nothing was done");
     } else if changes > 0 && externals.is_in_repository() {
@@ -240,11 +225,11 @@ fn update_text(rows: &[UpdateRow]) -> String {
 }
 
 /// Shows how each source compares with the lock. A source that differs is no failure.
-pub fn status(externals: &Externals, json: bool, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn status(externals: &Externals, json: bool, console: &Console) -> Result<Exit, CliError> {
     let report = externals.status()?;
     if json {
         let document = ExternalsStatusDocument { schema: SchemaTag::new("externals-status"), report };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&document)?;
         return Ok(Exit::Fine);
     }
     if report.sources.is_empty() {
@@ -296,7 +281,7 @@ pub(crate) fn staged(externals: &Externals, json: bool, console: &Console) -> Re
     let count = edits.len();
     if json {
         let document = ExternalsStagedDocument { schema: SchemaTag::new("externals-staged"), edits };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&document)?;
     } else {
         let why = |reason| match reason {
             StagedReason::Edited => "differs from the pinned commit",
@@ -321,12 +306,11 @@ pub(crate) fn staged(externals: &Externals, json: bool, console: &Console) -> Re
     Ok(Exit::Gate)
 }
 
-/// Installs the pre-commit hook, or brings it up to date.
 pub(crate) fn guard(externals: &Externals, json: bool, console: &Console) -> Result<Exit, CliError> {
     let report = externals.guard()?;
     if json {
         let document = ExternalsGuardDocument { schema: SchemaTag::new("externals-guard"), report };
-        output::json(&document, console.is_read_by_people())?;
+        output::json(&document)?;
         return Ok(Exit::Fine);
     }
     let done = match report.action {

@@ -33,8 +33,7 @@ impl Presses {
         presses
     }
 
-    /// How often it was pressed.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count.load(Ordering::SeqCst)
     }
 
@@ -47,4 +46,9 @@ impl Presses {
 #[expect(clippy::exit, reason = "the second Ctrl-C must not wait for anything")]
 fn kill() {
     std::process::exit(Exit::Interrupted.code().into());
+}
+
+/// How a job ended: the report of a stopped one was given, yet the code tells.
+pub(crate) fn exit_of(stopped: bool) -> Exit {
+    if stopped { Exit::Interrupted } else { Exit::Fine }
 }

@@ -1,20 +1,18 @@
 //! The command line: parse, call the library, print, ask, exit.
 //!
-//! * `args`: what may be typed; resolved into plain requests, clap goes no further.
-//! * `commands`: one file per command, at most about 100 lines besides its arguments.
-//! * `absent`: stand-ins for what a build leaves out.
-//! * `servers`: for agents, browsers and Prometheus.
-//! * `config`, `assets`, `externals`, `monitor`, `plot`, `runs`, `show`, `top`: what is shown of longer answers.
+//! * `cli`, `args`: what may be typed; resolved into plain requests, clap goes no further.
+//! * `commands`: one file per command. Those of `monitor`, `plot` and `top` are in modules of their own.
+//! * `mcp`: the server for agents.
+//! * `config`, `assets`, `externals`, `runs`, `show`: what is shown of longer answers.
 //! * `console`, `output`, `progress`: the only places that print. Standard output is data, standard error is for
 //!   people.
 //! * `error`: what only a command line can meet; the rest is in `rooflens-core`.
 
-#[cfg(not(feature = "full"))]
-mod absent;
 mod answer;
 mod args;
 mod assets;
 mod bug;
+mod cli;
 mod commands;
 mod config;
 mod console;
@@ -28,7 +26,6 @@ mod output;
 mod plot;
 mod progress;
 mod runs;
-mod servers;
 mod show;
 mod top;
 
@@ -43,11 +40,11 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Exit {
-    let (command, console) = match args::parse() {
+    let (command, console) = match cli::parse() {
         Ok(parsed) => parsed,
         Err(exit) => return exit,
     };
-    match command.run(&console) {
+    match command.run(cli::whole, &console) {
         Ok(exit) => exit,
         Err(error) => {
             console.error(&error);

@@ -3,25 +3,25 @@
 //! A reader that has seen enough (`rooflens … | head`) closes the pipe. That is no error: writing
 //! ends quietly and the command goes on to its exit code.
 
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 
 use rooflens_report::Part;
 use rooflens_report::cost::{csv, markdown, terminal};
 use serde::Serialize;
 
-use crate::args::format::OutputFormat;
+use crate::args::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 
-/// Writes text as it is.
 pub(crate) fn text(text: &str) -> Result<(), CliError> {
     with(|out| out.write_all(text.as_bytes()))
 }
 
 /// Writes a JSON document: on one line for programs, indented for people.
-pub(crate) fn json(document: &impl Serialize, pretty: bool) -> Result<(), CliError> {
+pub(crate) fn json(document: &impl Serialize) -> Result<(), CliError> {
+    let for_people = std::io::stdout().is_terminal();
     with(|out| {
-        let written = if pretty {
+        let written = if for_people {
             serde_json::to_writer_pretty(&mut *out, document)
         } else {
             serde_json::to_writer(&mut *out, document)
@@ -31,21 +31,23 @@ pub(crate) fn json(document: &impl Serialize, pretty: bool) -> Result<(), CliErr
     })
 }
 
-/// An answer that can be shown in every format.
+/// Writes a document for programs, or text for people.
+pub(crate) fn answer(
+    is_json: bool,
+    document: &impl Serialize,
+    people: impl FnOnce() -> String,
+) -> Result<(), CliError> {
+    if is_json { json(document) } else { text(&people()) }
+}
+
 pub(crate) struct Page<'a, D> {
-    /// The heading of a Markdown page.
     pub(crate) title: &'a str,
-    /// Rows of each table on the screen.
     pub(crate) limit: usize,
-    /// For a screen.
     pub(crate) screen: &'a dyn Fn() -> Vec<Part>,
-    /// All of it.
     pub(crate) whole: &'a dyn Fn() -> Vec<Part>,
-    /// For programs.
     pub(crate) document: D,
 }
 
-/// Writes an answer in the format that was asked for.
 pub(crate) fn page(
     page: &Page<'_, impl Serialize>,
     format: OutputFormat,
@@ -55,7 +57,7 @@ pub(crate) fn page(
         OutputFormat::Text => text(&terminal(&(page.screen)(), &console.screen(page.limit))),
         OutputFormat::Md => text(&markdown(page.title, &(page.whole)())),
         OutputFormat::Csv => text(&csv(&(page.whole)())),
-        OutputFormat::Json => json(&page.document, console.is_read_by_people()),
+        OutputFormat::Json => json(&page.document),
     }
 }
 
@@ -68,7 +70,6 @@ pub(crate) fn part(text: &str) -> Result<bool, CliError> {
     }
 }
 
-/// Gives the buffered standard output to `write`.
 pub(crate) fn with(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), CliError> {
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
@@ -79,4 +80,19 @@ pub(crate) fn with(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) ->
         }
         outcome => outcome.map_err(|source| CliError::Stdout { source }),
     }
+}
+
+/// Names on the left, what they are on the right, in lines that fit.
+pub(crate) fn columns(rows: &[(&str, &str)], width: usize) -> String {
+    let left = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) + 2;
+    let mut text = String::new();
+    for (name, about) in rows {
+        let lines = rooflens_report::text::wrap(about, width.saturating_sub(left).max(30));
+        for (i, line) in lines.iter().enumerate() {
+            let name = if i == 0 { name } else { "" };
+            text.push_str(format!("{name:left$}{line}").trim_end());
+            text.push('\n');
+        }
+    }
+    text
 }

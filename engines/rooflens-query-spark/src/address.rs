@@ -9,7 +9,7 @@ use rooflens_engine_protocol::{Fault, Kind};
 const DEFAULT_PORT: u16 = 15002;
 
 /// Environment variables that may hold the token, in order; the second is PySpark's.
-pub const TOKEN_VARIABLES: [&str; 2] = ["SPARK_CONNECT_TOKEN", "SPARK_CONNECT_AUTHENTICATE_TOKEN"];
+pub(crate) const TOKEN_VARIABLES: [&str; 2] = ["SPARK_CONNECT_TOKEN", "SPARK_CONNECT_AUTHENTICATE_TOKEN"];
 
 /// Keys that configure PySpark's client and are neither needed here nor sent as headers.
 const CLIENT_KEYS: [&str; 5] = [
@@ -22,19 +22,14 @@ const CLIENT_KEYS: [&str; 5] = [
 
 /// A parsed address. Shown without its token and headers.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Address {
+pub(crate) struct Address {
     /// Host name or address, IPv6 in brackets.
-    pub host: String,
-    /// Port of the server.
-    pub port: u16,
-    /// Whether to use TLS.
-    pub tls: bool,
-    /// Bearer token.
-    pub token: Option<String>,
-    /// User the server runs the query for.
-    pub user_id: String,
-    /// Further headers of every call, as managed Spark services ask for.
-    pub headers: Vec<(String, String)>,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) tls: bool,
+    pub(crate) token: Option<String>,
+    pub(crate) user_id: String,
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 impl fmt::Display for Address {
@@ -51,7 +46,7 @@ impl fmt::Debug for Address {
 
 impl Address {
     /// Parses an address. `token` is that of the environment, used where the address has none.
-    pub fn parse(text: &str, token: Option<String>) -> Result<Self, Fault> {
+    pub(crate) fn parse(text: &str, token: Option<String>) -> Result<Self, Fault> {
         let rest = text.strip_prefix("sc://").ok_or_else(|| invalid("it does not begin with sc://"))?;
         let (authority, tail) = rest.split_at(rest.find(['/', '?', '#', ';']).unwrap_or(rest.len()));
         let (host, port) = host_and_port(authority)?;
@@ -89,8 +84,7 @@ impl Address {
     }
 }
 
-/// The token of the environment.
-pub fn token_of_environment() -> Option<String> {
+pub(crate) fn token_of_environment() -> Option<String> {
     TOKEN_VARIABLES.iter().find_map(|name| std::env::var(name).ok().filter(|token| !token.is_empty()))
 }
 
@@ -147,7 +141,7 @@ fn flag(value: &str) -> Result<bool, Fault> {
 }
 
 /// Text with its `%XX` replaced by what they stand for.
-pub fn percent_decoded(text: &str) -> String {
+pub(crate) fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;

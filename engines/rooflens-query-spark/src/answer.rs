@@ -15,9 +15,8 @@ use tokio::sync::{mpsc, oneshot};
 /// Batches that may wait for the reader; Spark's are 4 MiB.
 const WAITING: usize = 2;
 
-/// Takes batches and writes them.
 #[derive(Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     schema: Option<SchemaRef>,
     batches: mpsc::Sender<RecordBatch>,
     written: oneshot::Receiver<Result<(), ArrowError>>,
@@ -25,8 +24,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Starts the writer.
-    pub fn to(output: impl Write + Send + 'static) -> Self {
+    pub(crate) fn to(output: impl Write + Send + 'static) -> Self {
         let (batches, receiver) = mpsc::channel(WAITING);
         let (ended, written) = oneshot::channel();
         std::thread::spawn(move || {
@@ -35,13 +33,12 @@ impl Answer {
         Self { schema: None, batches, written, rows: 0 }
     }
 
-    /// Rows taken so far.
-    pub fn rows(&self) -> u64 {
+    pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
     /// Takes one message of the server, which is a whole IPC stream of `rows` rows.
-    pub async fn take(&mut self, message: &[u8], rows: i64) -> Result<(), Fault> {
+    pub(crate) async fn take(&mut self, message: &[u8], rows: i64) -> Result<(), Fault> {
         let reader = StreamReader::try_new(Cursor::new(message), None).map_err(unreadable)?;
         let schema = plain(&reader.schema())?;
         match &self.schema {
@@ -80,7 +77,7 @@ impl Answer {
     }
 
     /// Ends the stream; the number of its rows.
-    pub async fn end(self) -> Result<u64, Fault> {
+    pub(crate) async fn end(self) -> Result<u64, Fault> {
         if self.schema.is_none() {
             return Err(Fault::new(Kind::Engine, "the server sent no answer"));
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// The schema of columns, followed by text columns of the given names.
 ///
 /// All are nullable to Spark, as columns of files always are.
-pub fn json_schema(columns: &[(String, String, bool)], texts: &[&str]) -> Result<String, Fault> {
+pub(crate) fn json_schema(columns: &[(String, String, bool)], texts: &[&str]) -> Result<String, Fault> {
     let mut fields = Vec::with_capacity(columns.len() + texts.len());
     for (name, kind, _) in columns {
         fields.push(field(name, spark_type(name, kind)?));

@@ -20,7 +20,7 @@ use crate::status::{failure, is_transient, unreachable};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// After this long without a response the server is asked whether it is there.
-pub const SILENCE: Duration = Duration::from_secs(5);
+pub(crate) const SILENCE: Duration = Duration::from_secs(5);
 /// The first call makes the server build a session, which takes seconds on a cold one.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longer than a pause of the server's garbage collector.
@@ -32,11 +32,10 @@ const PING_TIMEOUT: Duration = Duration::from_secs(20);
 const MESSAGE_BYTES: usize = 128 * 1024 * 1024;
 
 /// The stub of the protocol, with headers on every call.
-pub type Stub = SparkConnectServiceClient<InterceptedService<Channel, Headers>>;
+pub(crate) type Stub = SparkConnectServiceClient<InterceptedService<Channel, Headers>>;
 
-/// Headers of every call: the token, and what the address names.
 #[derive(Debug, Clone)]
-pub struct Headers(Vec<(MetadataKey<Ascii>, MetadataValue<Ascii>)>);
+pub(crate) struct Headers(Vec<(MetadataKey<Ascii>, MetadataValue<Ascii>)>);
 
 impl Headers {
     fn of(address: &Address) -> Result<Self, Fault> {
@@ -68,20 +67,16 @@ impl Interceptor for Headers {
 
 /// A session of its own on a server. Clones share the connection.
 #[derive(Debug, Clone)]
-pub struct Connection {
+pub(crate) struct Connection {
     /// Where the server is.
-    pub address: Address,
-    /// To call the server.
-    pub stub: Stub,
-    /// Name of the session, chosen here.
-    pub session_id: String,
-    /// The server's name of the session: a restarted server has another.
-    pub server_session_id: Option<String>,
+    pub(crate) address: Address,
+    pub(crate) stub: Stub,
+    pub(crate) session_id: String,
+    pub(crate) server_session_id: Option<String>,
 }
 
 impl Connection {
-    /// Connects and begins a session.
-    pub async fn open(address: Address) -> Result<Self, Fault> {
+    pub(crate) async fn open(address: Address) -> Result<Self, Fault> {
         let stub = stub_of(&address).await?;
         let session_id = Uuid::new_v4().to_string();
         let mut connection = Self { address, stub, session_id, server_session_id: None };
@@ -90,19 +85,17 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Connects anew to the same session.
-    pub async fn reconnect(&mut self) -> Result<(), Fault> {
+    pub(crate) async fn reconnect(&mut self) -> Result<(), Fault> {
         self.stub = stub_of(&self.address).await?;
         Ok(())
     }
 
-    /// Whom the server runs queries for.
-    pub fn user(&self) -> Option<proto::UserContext> {
+    pub(crate) fn user(&self) -> Option<proto::UserContext> {
         Some(proto::UserContext { user_id: self.address.user_id.clone(), ..Default::default() })
     }
 
     /// Changes settings of the session; where `silent`, a server may refuse.
-    pub async fn set(&mut self, settings: &[(&str, &str)], silent: bool) -> Result<(), Fault> {
+    pub(crate) async fn set(&mut self, settings: &[(&str, &str)], silent: bool) -> Result<(), Fault> {
         let pairs = settings
             .iter()
             .map(|(key, value)| proto::KeyValue { key: (*key).to_owned(), value: Some((*value).to_owned()) })
@@ -130,7 +123,7 @@ impl Connection {
     }
 
     /// Asks something of a plan, for as long as the server gives signs of life.
-    pub async fn analyze(&mut self, analyze: Analyze) -> Result<Option<Analyzed>, Fault> {
+    pub(crate) async fn analyze(&mut self, analyze: Analyze) -> Result<Option<Analyzed>, Fault> {
         let mut other = self.clone();
         let mut call = std::pin::pin!(self.call_analyze(analyze));
         loop {
@@ -154,8 +147,7 @@ impl Connection {
         Ok(self.stub.analyze_plan(request).await?.into_inner().result)
     }
 
-    /// Whether the server answers at all.
-    pub async fn is_alive(&mut self) -> bool {
+    pub(crate) async fn is_alive(&mut self) -> bool {
         let call =
             self.call_analyze(Analyze::SparkVersion(proto::analyze_plan_request::SparkVersion::default()));
         match tokio::time::timeout(LIFE_SIGN_TIMEOUT, call).await {
@@ -166,7 +158,7 @@ impl Connection {
     }
 
     /// Cancels everything that the session runs and drops its views; gives up after a while.
-    pub async fn close(mut self, patience: Duration) {
+    pub(crate) async fn close(mut self, patience: Duration) {
         let interrupt = proto::InterruptRequest {
             session_id: self.session_id.clone(),
             user_context: self.user(),
@@ -189,8 +181,7 @@ impl Connection {
     }
 }
 
-/// How this program names itself to servers.
-pub fn client_type() -> Option<String> {
+pub(crate) fn client_type() -> Option<String> {
     Some(concat!("rooflens/", env!("CARGO_PKG_VERSION")).to_owned())
 }
 

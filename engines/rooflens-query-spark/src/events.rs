@@ -10,50 +10,43 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How far a query is. What Spark does not say is null.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Progress {
-    /// Rows of the answer received so far.
-    pub rows: u64,
+pub(crate) struct Progress {
+    pub(crate) rows: u64,
     /// Bytes that executors have read.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Files read so far: Spark counts tasks instead.
-    pub files: Option<u64>,
-    /// Files of the tables that the query uses.
-    pub of_files: u64,
-    /// Tasks that are done.
-    pub tasks: u64,
-    /// Tasks of the stages that have begun.
-    pub of_tasks: u64,
+    pub(crate) files: Option<u64>,
+    pub(crate) of_files: u64,
+    pub(crate) tasks: u64,
+    pub(crate) of_tasks: u64,
 }
 
 /// Writes events, progress not too often.
 #[derive(Debug)]
-pub struct Events {
+pub(crate) struct Events {
     begun: Instant,
     last_progress: Option<Instant>,
 }
 
 impl Events {
-    /// Starts the clock of `elapsed_ms`.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { begun: Instant::now(), last_progress: None }
     }
 
     /// Reports progress, unless the last report was a moment ago.
-    pub fn progress(&mut self, progress: &Progress) {
+    pub(crate) fn progress(&mut self, progress: &Progress) {
         if self.last_progress.is_none_or(|last| last.elapsed() >= PROGRESS_INTERVAL) {
             self.last_progress = Some(Instant::now());
             emit(&Event::Progress(progress));
         }
     }
 
-    /// Reports the end of a query that succeeded.
-    pub fn done(&self, rows: u64, scanned_bytes: u64) {
+    pub(crate) fn done(&self, rows: u64, scanned_bytes: u64) {
         let elapsed_ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         emit::<Progress>(&Event::Done { rows, scanned_bytes, elapsed_ms });
     }
 
-    /// Reports why a query failed.
-    pub fn error(&self, failure: Fault) {
+    pub(crate) fn error(&self, failure: Fault) {
         emit::<Progress>(&Event::Error(failure));
     }
 }

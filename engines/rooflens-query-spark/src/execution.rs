@@ -39,12 +39,10 @@ struct Loss {
     pause: Duration,
 }
 
-/// A plan that runs.
-pub struct Execution<'a> {
+pub(crate) struct Execution<'a> {
     connection: &'a mut Connection,
     request: proto::ExecutePlanRequest,
     stream: Stream,
-    /// When the stream was asked for.
     opened: Instant,
     last_response_id: Option<String>,
     loss: Option<Loss>,
@@ -52,8 +50,7 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// Starts a plan.
-    pub fn start(connection: &'a mut Connection, plan: proto::Plan) -> Self {
+    pub(crate) fn start(connection: &'a mut Connection, plan: proto::Plan) -> Self {
         use proto::execute_plan_request::{RequestOption, request_option};
         let reattach =
             request_option::RequestOption::ReattachOptions(proto::ReattachOptions { reattachable: true });
@@ -81,7 +78,7 @@ impl<'a> Execution<'a> {
     }
 
     /// The next response, or `None` when all have come.
-    pub async fn next(&mut self) -> Result<Option<proto::ExecutePlanResponse>, Fault> {
+    pub(crate) async fn next(&mut self) -> Result<Option<proto::ExecutePlanResponse>, Fault> {
         loop {
             let step = match &mut self.stream {
                 Stream::Complete => return Ok(None),

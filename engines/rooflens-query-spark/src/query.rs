@@ -21,17 +21,15 @@ use crate::views::{create_view, create_view_of, hadoop_path, relation};
 /// How long to wait for the server to cancel queries: interrupts end within a second.
 const CLOSE_PATIENCE: Duration = Duration::from_millis(700);
 
-/// What a query that succeeded came to.
 #[derive(Debug, Default)]
-pub struct Totals {
-    /// Rows of the answer.
-    pub rows: u64,
+pub(crate) struct Totals {
+    pub(crate) rows: u64,
     /// Bytes of the files that were scanned.
-    pub scanned_bytes: u64,
+    pub(crate) scanned_bytes: u64,
 }
 
 /// Runs a request until it ends or `stopped` does.
-pub async fn run(
+pub(crate) async fn run(
     request: Request,
     events: &mut Events,
     stopped: impl Future<Output = ()>,

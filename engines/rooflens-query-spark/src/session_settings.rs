@@ -1,7 +1,7 @@
 //! Settings of the session: the same answers whatever the cluster's defaults are.
 
 /// Set on every session; a server that refuses one of them cannot be used.
-pub const REQUIRED: [(&str, &str); 8] = [
+pub(crate) const REQUIRED: [(&str, &str); 8] = [
     // Overflows and bad casts are errors, not wrong numbers or nulls.
     ("spark.sql.ansi.enabled", "true"),
     // `crate::statement` must see texts as Spark does.
@@ -18,7 +18,7 @@ pub const REQUIRED: [(&str, &str); 8] = [
 ];
 
 /// Set where the server allows it.
-pub const OPTIONAL: [(&str, &str); 3] = [
+pub(crate) const OPTIONAL: [(&str, &str); 3] = [
     // An executor holds the rows that a task answers with in memory. Tables of a store take few bytes per row, so
     // that Spark's default of 128 MB per task was 3.3 million rows, and a plain SELECT killed executors of 768 MB.
     ("spark.sql.files.maxPartitionBytes", "16m"),
@@ -30,10 +30,10 @@ pub const OPTIONAL: [(&str, &str); 3] = [
 
 /// How Spark finds files, where they lie in directories: the driver asks for each itself. 10,000 files of 40 tenants
 /// took 4 s, and 16 s with tasks as below.
-pub const LISTING_LOCAL: [(&str, &str); 1] =
+pub(crate) const LISTING_LOCAL: [(&str, &str); 1] =
     [("spark.sql.sources.parallelPartitionDiscovery.threshold", "1000000")];
 
 /// How Spark finds files in object storage: by tasks, as each file takes a round trip. The default is one task per
 /// file: 71 s for 10,000 files on two cores where 16 tasks took 1.2 s.
-pub const LISTING_REMOTE: [(&str, &str); 1] =
+pub(crate) const LISTING_REMOTE: [(&str, &str); 1] =
     [("spark.sql.sources.parallelPartitionDiscovery.parallelism", "32")];

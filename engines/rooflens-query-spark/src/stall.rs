@@ -12,7 +12,7 @@ const WITH_TASKS: Duration = Duration::from_secs(30 * 60);
 
 /// Watches the server's reports of progress, which it sends when something has changed.
 #[derive(Debug)]
-pub struct StallWatch {
+pub(crate) struct StallWatch {
     changed: Instant,
     waiting: u64,
     running: u64,
@@ -25,13 +25,11 @@ impl Default for StallWatch {
 }
 
 impl StallWatch {
-    /// A part of the answer came.
-    pub fn answered(&mut self) {
+    pub(crate) fn answered(&mut self) {
         self.changed = Instant::now();
     }
 
-    /// A report came.
-    pub fn progressed(&mut self, progress: &ExecutionProgress) {
+    pub(crate) fn progressed(&mut self, progress: &ExecutionProgress) {
         let open = progress
             .stages
             .iter()
@@ -46,7 +44,7 @@ impl StallWatch {
     }
 
     /// Fails where the last change is too long ago.
-    pub fn check(&self) -> Result<(), Fault> {
+    pub(crate) fn check(&self) -> Result<(), Fault> {
         self.check_after(self.changed.elapsed())
     }
 

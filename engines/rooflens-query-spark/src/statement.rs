@@ -7,14 +7,10 @@
 
 use rooflens_engine_protocol::{Fault, Kind};
 
-/// One token of SQL: what is neither white space nor comment.
 #[derive(Debug, PartialEq, Eq)]
 enum Token<'a> {
-    /// A word, in or out of backticks.
     Word { text: &'a str, quoted: bool },
-    /// A text in quotes.
     Text,
-    /// Any other character.
     Sign(char),
 }
 
@@ -24,15 +20,14 @@ const WRITES: [&str; 4] = ["insert", "update", "delete", "merge"];
 /// Functions that call any method of Java.
 const CALLS: [&str; 3] = ["reflect", "try_reflect", "java_method"];
 
-/// Whether `name` occurs in the SQL as a word.
-pub fn uses(sql: &str, name: &str) -> bool {
+pub(crate) fn uses(sql: &str, name: &str) -> bool {
     tokens(sql)
         .iter()
         .any(|token| matches!(token, Token::Word { text, .. } if text.eq_ignore_ascii_case(name)))
 }
 
 /// Fails unless the SQL is a single statement that only reads.
-pub fn read_only(sql: &str) -> Result<(), Fault> {
+pub(crate) fn read_only(sql: &str) -> Result<(), Fault> {
     let tokens = tokens(sql);
     let Some(end) = tokens.iter().rposition(|token| *token != Token::Sign(';')) else {
         return Err(refused("it is empty"));

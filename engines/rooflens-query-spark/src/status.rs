@@ -14,14 +14,12 @@ use crate::address::{Address, TOKEN_VARIABLES};
 const MESSAGE_LINES: usize = 4;
 const MESSAGE_CHARACTERS: usize = 800;
 
-/// `google.rpc.Status`, of which the details matter.
 #[derive(Clone, PartialEq, Message)]
 struct RpcStatus {
     #[prost(message, repeated, tag = "3")]
     details: Vec<RpcAny>,
 }
 
-/// `google.protobuf.Any`.
 #[derive(Clone, PartialEq, Message)]
 struct RpcAny {
     #[prost(string, tag = "1")]
@@ -30,7 +28,6 @@ struct RpcAny {
     value: Vec<u8>,
 }
 
-/// `google.rpc.ErrorInfo`.
 #[derive(Clone, PartialEq, Message)]
 struct ErrorInfo {
     #[prost(string, tag = "1")]
@@ -39,10 +36,8 @@ struct ErrorInfo {
     metadata: HashMap<String, String>,
 }
 
-/// What Spark says of an error besides its message.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Condition {
-    /// Name such as `TABLE_OR_VIEW_NOT_FOUND`.
     name: String,
     /// Java classes of the exception, the most specific first, as a JSON list.
     classes: String,
@@ -57,7 +52,7 @@ fn condition(status: &Status) -> Option<Condition> {
 }
 
 /// Whether the connection failed rather than the query, so that asking again may help.
-pub fn is_transient(status: &Status) -> bool {
+pub(crate) fn is_transient(status: &Status) -> bool {
     if status.message().contains("INVALID_CURSOR.DISCONNECTED") {
         return true;
     }
@@ -67,15 +62,14 @@ pub fn is_transient(status: &Status) -> bool {
 }
 
 /// Whether the server does not know the query (any more).
-pub fn is_unknown_operation(status: &Status) -> bool {
+pub(crate) fn is_unknown_operation(status: &Status) -> bool {
     let text = status.message();
     ["INVALID_HANDLE.OPERATION_NOT_FOUND", "INVALID_HANDLE.SESSION_NOT_FOUND"]
         .iter()
         .any(|name| text.contains(name))
 }
 
-/// The failure of a call.
-pub fn failure(status: &Status, address: &Address) -> Fault {
+pub(crate) fn failure(status: &Status, address: &Address) -> Fault {
     let condition = condition(status).unwrap_or_default();
     let text = status.message();
     match status.code() {
@@ -114,7 +108,7 @@ pub fn failure(status: &Status, address: &Address) -> Fault {
 }
 
 /// The failure where no server answers.
-pub fn unreachable(address: &Address, reason: &str) -> Fault {
+pub(crate) fn unreachable(address: &Address, reason: &str) -> Fault {
     Fault::new(Kind::Engine, format!("no Spark Connect server answers at {address}: {}", first_lines(reason))).hint(
         if address.tls {
             "check host and port, that the server runs, and that its certificate is trusted on this machine"
@@ -124,71 +118,43 @@ pub fn unreachable(address: &Address, reason: &str) -> Fault {
     )
 }
 
-/// Kind and hint by what the text and the condition say; the first match counts.
-const SIGNS: [(&[&str], Kind, &str); 7] = [
+/// Kind and hint by what the text and the condition say, with `|` between the signs; the first match counts.
+const SIGNS: [(&str, Kind, &str); 7] = [
     (
-        &[
-            "OutOfMemoryError",
-            "maxResultSize",
-            "UNABLE_TO_ACQUIRE_MEMORY",
-            "_OUT_OF_MEMORY",
-            "exited with code 52",
-            "exited with code 137",
-        ],
+        "OutOfMemoryError|maxResultSize|UNABLE_TO_ACQUIRE_MEMORY|_OUT_OF_MEMORY|\
+         exited with code 52|exited with code 137",
         Kind::Memory,
         "give executors more memory (spark.executor.memory) or ask for fewer days, runs or columns",
     ),
     (
-        &["S3AFileSystem not found", "No FileSystem for scheme", "UnsupportedFileSystemException"],
+        "S3AFileSystem not found|No FileSystem for scheme|UnsupportedFileSystemException",
         Kind::Store,
         "the cluster lacks the connector of this store: for s3:// add the hadoop-aws package of its Hadoop version",
     ),
     (
-        &[
-            "AccessDenied",
-            "Access Denied",
-            "Forbidden",
-            "AccessControlException",
-            "Permission denied",
-            "Unable to load AWS",
-        ],
+        "AccessDenied|Access Denied|Forbidden|AccessControlException|Permission denied|\
+         Unable to load AWS",
         Kind::Store,
         "the cluster needs its own permission to read the store",
     ),
     (
-        &[
-            "PATH_NOT_FOUND",
-            "FileNotFoundException",
-            "does not exist",
-            "FAILED_READ_FILE",
-            "CANNOT_READ_FILE",
-        ],
+        "PATH_NOT_FOUND|FileNotFoundException|does not exist|FAILED_READ_FILE|CANNOT_READ_FILE",
         Kind::Store,
         "every worker must see the store under the same path: use object storage or a shared directory",
     ),
     (
-        &[
-            "OPERATION_CANCELED",
-            "OPERATION_CANCELLED",
-            "was cancelled",
-            "cancelled part of cancelled job group",
-        ],
+        "OPERATION_CANCELED|OPERATION_CANCELLED|was cancelled|cancelled part of cancelled job group",
         Kind::Engine,
         "the query was cancelled on the server; run it again",
     ),
     (
-        &["ExecutorLostFailure", "Stage cancelled because", "MetadataFetchFailed", "FetchFailed"],
+        "ExecutorLostFailure|Stage cancelled because|MetadataFetchFailed|FetchFailed",
         Kind::Engine,
         "executors were lost more often than Spark retries; check the workers and run the query again",
     ),
     (
-        &[
-            "stopped SparkContext",
-            "Stopped SparkContext",
-            "Master removed our application",
-            "SparkContext was shut down",
-            "because SparkContext",
-        ],
+        "stopped SparkContext|Stopped SparkContext|Master removed our application|\
+         SparkContext was shut down|because SparkContext",
         Kind::Engine,
         "the Spark application has ended; restart the Spark Connect server",
     ),
@@ -207,7 +173,7 @@ const SQL_CLASSES: [&str; 8] = [
 ];
 
 fn judge(condition: &Condition, text: &str) -> (Kind, Option<&'static str>) {
-    let shown = |sign: &&str| condition.name.contains(*sign) || text.contains(*sign);
+    let shown = |sign: &str| condition.name.contains(sign) || text.contains(sign);
     // What the analyser says is about the SQL, whatever words a column name brings along; but for missing files.
     let analysed =
         condition.classes.contains("AnalysisException") || condition.classes.contains("ParseException");
@@ -215,7 +181,7 @@ fn judge(condition: &Condition, text: &str) -> (Kind, Option<&'static str>) {
     if analysed && !missing.iter().any(|sign| condition.name.contains(sign)) {
         return (Kind::Sql, None);
     }
-    match SIGNS.iter().find(|(signs, ..)| signs.iter().any(shown)) {
+    match SIGNS.iter().find(|(signs, ..)| signs.split('|').any(shown)) {
         Some((_, kind, hint)) => (*kind, Some(hint)),
         None if SQL_CLASSES.iter().any(|class| condition.classes.contains(class)) => (Kind::Sql, None),
         None => (Kind::Engine, None),
@@ -223,7 +189,7 @@ fn judge(condition: &Condition, text: &str) -> (Kind, Option<&'static str>) {
 }
 
 /// The first lines that say something: no stack trace, no query plan.
-pub fn first_lines(text: &str) -> String {
+pub(crate) fn first_lines(text: &str) -> String {
     let is_noise = |line: &&str| {
         let line = line.trim_start();
         line.starts_with("at ")

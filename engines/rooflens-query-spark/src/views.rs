@@ -17,13 +17,11 @@ use spark_connect_proto as proto;
 use crate::columns::json_schema;
 use crate::request::{Table, TableFile};
 
-/// The command that makes a table a view.
-pub fn create_view(name: &str, table: &Table) -> Result<proto::Command, Fault> {
+pub(crate) fn create_view(name: &str, table: &Table) -> Result<proto::Command, Fault> {
     Ok(view_of(name, relation_of(table)?))
 }
 
-/// The command that makes a SELECT a view.
-pub fn create_view_of(name: &str, select: &str) -> proto::Command {
+pub(crate) fn create_view_of(name: &str, select: &str) -> proto::Command {
     view_of(name, relation(RelType::Sql(proto::Sql { query: select.to_owned(), ..Default::default() })))
 }
 
@@ -82,8 +80,7 @@ impl Place {
     }
 }
 
-/// The URL under which Hadoop's file systems know a file.
-pub fn hadoop_path(url: &str) -> Result<String, Fault> {
+pub(crate) fn hadoop_path(url: &str) -> Result<String, Fault> {
     match url.split_once("://") {
         // Hadoop's connector has its own scheme; clusters with another connector know this scheme too.
         Some(("s3", rest)) => Ok(format!("s3a://{rest}")),
@@ -135,7 +132,6 @@ fn without_patterns(path: &str) -> String {
     escaped
 }
 
-/// A balanced tree: servers limit how deep a message may nest.
 fn union(mut relations: Vec<proto::Relation>) -> proto::Relation {
     while relations.len() > 1 {
         let mut joined = Vec::with_capacity(relations.len().div_ceil(2));
@@ -159,7 +155,7 @@ fn union(mut relations: Vec<proto::Relation>) -> proto::Relation {
 }
 
 /// A relation without the bookkeeping that only DataFrames need.
-pub fn relation(rel_type: RelType) -> proto::Relation {
+pub(crate) fn relation(rel_type: RelType) -> proto::Relation {
     proto::Relation { common: None, rel_type: Some(rel_type) }
 }
 

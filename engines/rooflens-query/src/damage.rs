@@ -18,8 +18,7 @@ use crate::progress;
 /// How long to look: the answer is worth a moment, not minutes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is wrong with the first file that cannot be read.
-pub async fn find(plan: &dyn ExecutionPlan, objects: &Arc<dyn ObjectStore>) -> Option<Fault> {
+pub(crate) async fn find(plan: &dyn ExecutionPlan, objects: &Arc<dyn ObjectStore>) -> Option<Fault> {
     let start = Instant::now();
     for file in progress::opened(plan) {
         if start.elapsed() > PATIENCE {

@@ -12,7 +12,7 @@ use rooflens_store::StoreError;
 use crate::names;
 
 /// What DataFusion says, without the prefixes that name its modules.
-pub fn of_datafusion(error: &DataFusionError) -> Fault {
+pub(crate) fn of_datafusion(error: &DataFusionError) -> Fault {
     if let Some(error) = find::<StoreError>(error) {
         return of_store(error);
     }
@@ -44,8 +44,7 @@ pub fn of_datafusion(error: &DataFusionError) -> Fault {
     }
 }
 
-/// What the store says.
-pub fn of_store(error: &StoreError) -> Fault {
+pub(crate) fn of_store(error: &StoreError) -> Fault {
     let fault = Fault::new(Kind::Store, error.to_string());
     match error {
         StoreError::Absent { .. } => fault.hint("check the address of the store"),
@@ -54,7 +53,7 @@ pub fn of_store(error: &StoreError) -> Fault {
 }
 
 /// An object store's last cause, without addresses: a URL may be signed.
-pub fn of_object_store(path: &str, error: &object_store::Error) -> Fault {
+pub(crate) fn of_object_store(path: &str, error: &object_store::Error) -> Fault {
     let (path, why) = match error {
         object_store::Error::NotFound { path, .. } => (path.as_str(), "it does not exist".to_owned()),
         object_store::Error::PermissionDenied { path, .. }
@@ -73,11 +72,10 @@ pub fn of_object_store(path: &str, error: &object_store::Error) -> Fault {
 }
 
 /// Whether it is a Parquet file that could not be read, without saying which.
-pub fn is_of_unnamed_file(error: &DataFusionError) -> bool {
+pub(crate) fn is_of_unnamed_file(error: &DataFusionError) -> bool {
     parquet(error).is_some() && find::<object_store::Error>(error).is_none()
 }
 
-/// An error of one type in the chain of causes.
 fn find<'e, T: Error + 'static>(error: &'e DataFusionError) -> Option<&'e T> {
     let mut next: Option<&'e (dyn Error + 'static)> = Some(error);
     while let Some(error) = next {
@@ -162,7 +160,7 @@ fn without_addresses(line: &str) -> String {
 }
 
 /// A path as it is in the store: below the tenant's folder names never depend on where the store is.
-pub fn within_store(path: &str) -> &str {
+pub(crate) fn within_store(path: &str) -> &str {
     path.find("tenant=").map_or(path, |start| &path[start..])
 }
 
@@ -186,7 +184,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// Drops the words that DataFusion and Arrow put in front of a message.
-pub fn without_prefix(mut message: &str) -> &str {
+pub(crate) fn without_prefix(mut message: &str) -> &str {
     const PREFIXES: [&str; 16] = [
         "DataFusion error: ",
         "Error during planning: ",

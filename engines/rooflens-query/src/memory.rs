@@ -8,7 +8,7 @@ const SHARE_PERCENT: u64 = 70;
 const UNKNOWN_BYTES: u64 = 8 << 30;
 
 /// The default limit in bytes.
-pub fn default_limit() -> u64 {
+pub(crate) fn default_limit() -> u64 {
     limit(machine_bytes(), container_bytes())
 }
 

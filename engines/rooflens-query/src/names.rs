@@ -3,8 +3,7 @@
 /// Names that are listed at most: beyond that a list helps nobody.
 const LISTED: usize = 40;
 
-/// Which name was probably meant, or which ones there are.
-pub fn hint<'n>(wanted: &str, what: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+pub(crate) fn hint<'n>(wanted: &str, what: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let mut names: Vec<&str> = names.collect();
     names.dedup();
     if let Some(near) = nearest(wanted, &names) {

@@ -9,19 +9,15 @@ use rooflens_store::{KERNEL_NAMES, Partition, PartitionFiles};
 
 const KERNEL_DIM: &str = "kernel_dim";
 
-/// What was found while a query was planned.
 #[derive(Debug, Clone, Default)]
-pub struct QueryNotes {
+pub(crate) struct QueryNotes {
     found: Arc<Mutex<Found>>,
 }
 
 #[derive(Debug, Default)]
 struct Found {
-    /// Days whose events would have been read, and were dropped.
     dropped: BTreeSet<String>,
-    /// The tenants of each run that is read.
     runs: BTreeMap<String, BTreeSet<String>>,
-    /// Whether there is a join with the kernels of each run.
     joins_kernels: bool,
     /// Files with kernels of runs: with one file, each kernel is there once.
     kernel_files: BTreeSet<String>,
@@ -33,7 +29,7 @@ impl QueryNotes {
     }
 
     /// Files of a day are read, of a table with events or of another one.
-    pub fn reads(&self, table: &str, partition: &Partition, files: &PartitionFiles, is_event: bool) {
+    pub(crate) fn reads(&self, table: &str, partition: &Partition, files: &PartitionFiles, is_event: bool) {
         let mut found = self.found();
         if is_event && files.events_dropped() {
             found.dropped.insert(partition.day.clone());
@@ -48,8 +44,7 @@ impl QueryNotes {
         }
     }
 
-    /// Looks for joins that repeat rows.
-    pub fn look_at(&self, plan: &LogicalPlan) {
+    pub(crate) fn look_at(&self, plan: &LogicalPlan) {
         let visited = plan.apply_with_subqueries(|node| {
             if let LogicalPlan::Join(join) = node
                 && !matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
@@ -62,8 +57,7 @@ impl QueryNotes {
         debug_assert!(visited.is_ok());
     }
 
-    /// All of it, in words.
-    pub fn words(&self) -> Vec<String> {
+    pub(crate) fn words(&self) -> Vec<String> {
         let found = self.found();
         let mut words = Vec::new();
         if let (Some(first), Some(last)) = (found.dropped.first(), found.dropped.last()) {

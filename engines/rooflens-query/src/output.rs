@@ -25,14 +25,13 @@ enum Message {
 }
 
 /// A thread that writes batches: writing blocks as long as nobody reads, and must not hold up a thread that computes.
-pub struct Output {
+pub(crate) struct Output {
     messages: mpsc::Sender<Message>,
     written: oneshot::Receiver<Result<u64, ArrowError>>,
 }
 
 impl Output {
-    /// Starts the stream with its schema.
-    pub fn start(schema: &Schema) -> Result<Self, Fault> {
+    pub(crate) fn start(schema: &Schema) -> Result<Self, Fault> {
         let file = std::io::stdout().as_fd().try_clone_to_owned();
         let file = File::from(file.map_err(|error| closed(&error))?);
         let schema = types::plain_schema(schema);
@@ -45,12 +44,11 @@ impl Output {
     }
 
     /// Hands a batch over; `false` where the stream has ended, of which [`Output::finish`] tells the reason.
-    pub async fn push(&self, batch: RecordBatch) -> bool {
+    pub(crate) async fn push(&self, batch: RecordBatch) -> bool {
         self.messages.send(Message::Batch(batch)).await.is_ok()
     }
 
-    /// Ends the stream and returns its rows.
-    pub async fn finish(self) -> Result<u64, Fault> {
+    pub(crate) async fn finish(self) -> Result<u64, Fault> {
         // Where this cannot be sent the thread has ended, and says why.
         let _ = self.messages.send(Message::End).await;
         match self.written.await {
@@ -86,8 +84,7 @@ fn closed(error: &std::io::Error) -> Fault {
     Fault::new(Kind::Stopped, format!("the result is no longer read: {error}"))
 }
 
-/// Text for people, as help.
-pub fn text(text: &str) -> ExitCode {
+pub(crate) fn text(text: &str) -> ExitCode {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,

@@ -15,20 +15,19 @@ use datafusion::logical_expr::{Expr, Volatility};
 use rooflens_store::Partition;
 
 /// The columns that are in the path of a file.
-pub const COLUMNS: [&str; 2] = ["day", "tenant"];
+pub(crate) const COLUMNS: [&str; 2] = ["day", "tenant"];
 
 /// Their fields. Plain text: windows and joins over dictionaries fail in some plans of DataFusion.
-pub fn fields() -> Vec<FieldRef> {
+pub(crate) fn fields() -> Vec<FieldRef> {
     COLUMNS.iter().map(|name| Arc::new(Field::new(*name, DataType::Utf8, false))).collect()
 }
 
-/// Their values for the files of a partition.
-pub fn values(partition: &Partition) -> Vec<ScalarValue> {
+pub(crate) fn values(partition: &Partition) -> Vec<ScalarValue> {
     vec![ScalarValue::from(partition.day.as_str()), ScalarValue::from(partition.tenant.as_str())]
 }
 
 /// Whether a filter can be decided by day and tenant alone. A subquery cannot: its value is not known yet.
-pub fn decides(filter: &Expr) -> bool {
+pub(crate) fn decides(filter: &Expr) -> bool {
     let mut is_known = true;
     let visited = filter.apply(|expr| {
         is_known &= match expr {
@@ -60,8 +59,7 @@ pub fn decides(filter: &Expr) -> bool {
     visited.is_ok() && is_known
 }
 
-/// The partitions for which all filters that [`decides`] accepts are true.
-pub fn needed(
+pub(crate) fn needed(
     session: &dyn Session,
     partitions: &[Arc<Partition>],
     filters: &[Expr],

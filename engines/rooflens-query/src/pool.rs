@@ -16,7 +16,7 @@ const SPILLABLE_PERCENT: usize = 45;
 
 /// A pool of fixed size, of which every operator that can spill gets an equal part.
 #[derive(Debug)]
-pub struct SpillPool {
+pub(crate) struct SpillPool {
     bytes: usize,
     used: Mutex<Used>,
 }
@@ -30,7 +30,7 @@ struct Used {
 
 impl SpillPool {
     /// A pool of so many bytes.
-    pub fn new(bytes: usize) -> Self {
+    pub(crate) fn new(bytes: usize) -> Self {
         SpillPool { bytes, used: Mutex::default() }
     }
 
@@ -38,7 +38,6 @@ impl SpillPool {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a reservation may grow to.
     fn allowed(&self, used: &Used, reservation: &MemoryReservation) -> usize {
         match reservation.consumer().can_spill() {
             true => {

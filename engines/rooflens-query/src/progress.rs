@@ -17,28 +17,23 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// Looking at the metrics of many thousand files takes time; it may take this share of it.
 const SHARE: u32 = 50;
 
-/// What the scans of a query have read so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Scanned {
-    /// Rows that the scans returned.
-    pub rows: u64,
+pub(crate) struct Scanned {
+    pub(crate) rows: u64,
     /// Bytes that they read.
-    pub bytes: u64,
-    /// Files that they opened.
-    pub files: u64,
-    /// Files that they may open.
-    pub of_files: u64,
+    pub(crate) bytes: u64,
+    pub(crate) files: u64,
+    pub(crate) of_files: u64,
 }
 
-/// What was spilled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spilled {
-    pub bytes: u64,
-    pub files: u64,
+pub(crate) struct Spilled {
+    pub(crate) bytes: u64,
+    pub(crate) files: u64,
 }
 
 /// Reports progress of the plan that is announced, for as long as it is polled.
-pub async fn report(plan: oneshot::Receiver<Arc<dyn ExecutionPlan>>) {
+pub(crate) async fn report(plan: oneshot::Receiver<Arc<dyn ExecutionPlan>>) {
     let Ok(plan) = plan.await else { return std::future::pending().await };
     let mut last = Scanned::default();
     let mut pause = INTERVAL;
@@ -54,8 +49,7 @@ pub async fn report(plan: oneshot::Receiver<Arc<dyn ExecutionPlan>>) {
     }
 }
 
-/// What the scans below a plan have read.
-pub fn scanned(plan: &dyn ExecutionPlan) -> Scanned {
+pub(crate) fn scanned(plan: &dyn ExecutionPlan) -> Scanned {
     let mut all = Scanned::default();
     visit(plan, &mut |plan| {
         let Some(scan) = scan(plan) else { return };
@@ -75,8 +69,7 @@ pub fn scanned(plan: &dyn ExecutionPlan) -> Scanned {
     all
 }
 
-/// What the operators of a plan have spilled.
-pub fn spilled(plan: &dyn ExecutionPlan) -> Spilled {
+pub(crate) fn spilled(plan: &dyn ExecutionPlan) -> Spilled {
     let mut all = Spilled::default();
     visit(plan, &mut |plan| {
         let metrics = plan.metrics().unwrap_or_default();
@@ -86,8 +79,7 @@ pub fn spilled(plan: &dyn ExecutionPlan) -> Spilled {
     all
 }
 
-/// The files that scans have opened, the last one first.
-pub fn opened(plan: &dyn ExecutionPlan) -> Vec<String> {
+pub(crate) fn opened(plan: &dyn ExecutionPlan) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     visit(plan, &mut |plan| {
         let metrics = plan.metrics().filter(|_| scan(plan).is_some()).unwrap_or_default();

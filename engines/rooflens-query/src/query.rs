@@ -30,7 +30,7 @@ use crate::{damage, fault, memory, names, progress, spill, statement};
 type Announce = oneshot::Sender<Arc<dyn ExecutionPlan>>;
 
 /// Runs the request of standard input on other threads and reports its progress; returns the last event.
-pub async fn spawn(workers: &Handle, spill: spill::Registry) -> Result<Event<Scanned>, Fault> {
+pub(crate) async fn spawn(workers: &Handle, spill: spill::Registry) -> Result<Event<Scanned>, Fault> {
     let (announce, plan) = oneshot::channel();
     let ended = tokio::select! {
         ended = workers.spawn(run(spill, announce)) => ended,
@@ -146,7 +146,6 @@ async fn plan(
     state.create_physical_plan(&plan).await
 }
 
-/// Writes the result and returns its rows.
 async fn execute(
     context: &SessionContext,
     plan: &Arc<dyn ExecutionPlan>,

@@ -25,16 +25,15 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use tokio::sync::OnceCell;
 
 /// Files up to this size are read whole.
-pub const SMALL_BYTES: u64 = 512 << 10;
+pub(crate) const SMALL_BYTES: u64 = 512 << 10;
 /// So much is read from the end of larger ones first: of files of 10 MB, footer and index of pages are 70 kB.
 const FOOTER_BYTES: usize = 128 << 10;
 
 /// What is in a file, from the first time that somebody reads it.
 type Content = OnceCell<Bytes>;
 
-/// Makes readers of files.
 #[derive(Debug)]
-pub struct FileReaders {
+pub(crate) struct FileReaders {
     objects: Arc<dyn ObjectStore>,
     large: CachedParquetFileReaderFactory,
     /// Small files that are being read: a scan makes a second reader of a file while it has the first.
@@ -42,7 +41,7 @@ pub struct FileReaders {
 }
 
 impl FileReaders {
-    pub fn new(objects: Arc<dyn ObjectStore>, footers: Arc<FileMetadataCache>) -> Self {
+    pub(crate) fn new(objects: Arc<dyn ObjectStore>, footers: Arc<FileMetadataCache>) -> Self {
         let large = CachedParquetFileReaderFactory::new(Arc::clone(&objects), footers);
         FileReaders { objects, large, small: Mutex::default() }
     }
@@ -83,11 +82,9 @@ impl ParquetFileReaderFactory for FileReaders {
     }
 }
 
-/// A file that is read whole.
 struct SmallFile {
     objects: Arc<dyn ObjectStore>,
     location: Path,
-    /// Its size as it was written.
     bytes: u64,
     content: Arc<Content>,
     scanned: Count,

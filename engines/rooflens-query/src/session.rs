@@ -20,26 +20,23 @@ const BATCH_ROWS: [(u64, usize); 2] = [(128 << 20, 1024), (2 << 30, 2048)];
 /// holds a row fails although there is room.
 const VIEWS_FROM_BYTES: u64 = 4 << 30;
 
-/// What a query may use.
 #[derive(Debug, Clone)]
-pub struct Limits {
-    /// Threads that scan and compute.
-    pub threads: usize,
+pub(crate) struct Limits {
+    pub(crate) threads: usize,
     /// Memory that operators may hold before they spill.
-    pub memory_bytes: u64,
+    pub(crate) memory_bytes: u64,
     /// Where they spill to.
-    pub spill_folder: PathBuf,
+    pub(crate) spill_folder: PathBuf,
 }
 
 impl Limits {
-    /// How text is to be held.
-    pub fn texts(&self) -> TextType {
+    pub(crate) fn texts(&self) -> TextType {
         if self.memory_bytes < VIEWS_FROM_BYTES { TextType::Plain } else { TextType::Views }
     }
 }
 
 /// A session within these limits, without tables.
-pub fn within(limits: &Limits) -> Result<SessionContext> {
+pub(crate) fn within(limits: &Limits) -> Result<SessionContext> {
     let memory = usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX);
     let disk = DiskManagerBuilder::default()
         .with_mode(DiskManagerMode::Directories(vec![limits.spill_folder.clone()]));

@@ -13,9 +13,8 @@ use rooflens_engine_protocol::{Fault, Kind};
 /// Attempts to remove the folder: threads of an interrupted query may still write into it.
 const ATTEMPTS: usize = 10;
 
-/// What has to be removed at the end.
 #[derive(Debug, Clone, Default)]
-pub struct Registry {
+pub(crate) struct Registry {
     folders: Arc<Mutex<Vec<Folder>>>,
 }
 
@@ -28,7 +27,7 @@ struct Folder {
 
 impl Registry {
     /// Makes the folder of this process below the one that is given.
-    pub fn folder(&self, parent: Option<&Path>) -> Result<PathBuf, Fault> {
+    pub(crate) fn folder(&self, parent: Option<&Path>) -> Result<PathBuf, Fault> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
         let made = (!parent.exists()).then(|| parent.clone());
         let own = parent.join(format!("rooflens-query-{}", std::process::id()));
@@ -41,8 +40,7 @@ impl Registry {
         Ok(own)
     }
 
-    /// Removes what [`Registry::folder`] made.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         for Folder { own, made } in folders.drain(..) {
             for _ in 0..ATTEMPTS {

@@ -11,8 +11,7 @@ use rooflens_engine_protocol::{Fault, Kind};
 
 use crate::fault;
 
-/// Parses the text and refuses all but one query.
-pub fn parse(sql: &str) -> Result<Statement, Fault> {
+pub(crate) fn parse(sql: &str) -> Result<Statement, Fault> {
     let parsed = DFParserBuilder::new(sql).build().and_then(|mut parser| parser.parse_statements());
     let mut statements = parsed.map_err(|error| fault::of_datafusion(&error))?;
     let (Some(statement), None) = (statements.pop_front(), statements.pop_front()) else {
@@ -33,8 +32,7 @@ pub fn parse(sql: &str) -> Result<Statement, Fault> {
     }
 }
 
-/// The options that planning is checked with.
-pub fn options() -> SQLOptions {
+pub(crate) fn options() -> SQLOptions {
     SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false)
 }
 
@@ -66,7 +64,6 @@ fn refused(statement: &Statement) -> Option<String> {
     }
 }
 
-/// `WITH … INSERT` and the like parse as queries.
 fn refused_query(query: &Query) -> Option<String> {
     let mut within = query.with.iter().flat_map(|with| &with.cte_tables);
     within.find_map(|table| refused_query(&table.query)).or_else(|| refused_body(&query.body))
@@ -84,7 +81,6 @@ fn refused_body(body: &SetExpr) -> Option<String> {
     }
 }
 
-/// The keywords that a statement starts with, as `CREATE TABLE`.
 fn first_words(sql: &str) -> String {
     let is_keyword = |word: &&str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
     let words: Vec<&str> = sql.split_whitespace().take_while(is_keyword).take(2).collect();

@@ -27,7 +27,7 @@ use crate::{partitions, types};
 
 /// A table: the files that count in one snapshot of the store.
 #[derive(Debug)]
-pub struct Table {
+pub(crate) struct Table {
     name: String,
     schema: TableSchema,
     objects: ObjectStoreUrl,
@@ -38,8 +38,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table of this name in a snapshot.
-    pub fn new(
+    pub(crate) fn new(
         table: &StoreTable,
         objects: ObjectStoreUrl,
         snapshot: Snapshot,
@@ -53,7 +52,6 @@ impl Table {
         Table { name: table.name.to_owned(), schema, objects, snapshot, is_event, notes }
     }
 
-    /// The files that a query with these filters may need.
     async fn files(&self, session: &dyn Session, filters: &[Expr]) -> Result<Vec<PartitionedFile>> {
         let needed = partitions::needed(session, self.snapshot.partitions(), filters)?;
         let read = self.snapshot.files_of(needed.iter()).await;

@@ -12,9 +12,8 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 
-/// How text is held within a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TextType {
+pub(crate) enum TextType {
     /// As views of the pages it was read from: fast, but a few rows may hold on to, and be charged with, all of them.
     Views,
     /// As text of its own: what operators are charged with is what they hold.
@@ -23,7 +22,7 @@ pub enum TextType {
 
 /// The schema that files of a table are read with. Every column may be null: files from before a column was
 /// added do not have it.
-pub fn read_as(schema: &Schema, texts: TextType) -> SchemaRef {
+pub(crate) fn read_as(schema: &Schema, texts: TextType) -> SchemaRef {
     let field = |field: &FieldRef| {
         let kind = match (field.data_type(), texts) {
             (DataType::Utf8 | DataType::LargeUtf8, TextType::Views) => DataType::Utf8View,
@@ -35,13 +34,12 @@ pub fn read_as(schema: &Schema, texts: TextType) -> SchemaRef {
 }
 
 /// The schema of the result, in plain types. Whether a column can be null is not promised.
-pub fn plain_schema(schema: &Schema) -> SchemaRef {
+pub(crate) fn plain_schema(schema: &Schema) -> SchemaRef {
     let field = |field: &FieldRef| Field::new(field.name(), plain(field.data_type()), true);
     Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
 }
 
-/// A batch in the schema that [`plain_schema`] gives.
-pub fn plain_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+pub(crate) fn plain_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     let column = |(array, field): (&ArrayRef, &FieldRef)| cast(array, field.data_type());
     let columns = batch.columns().iter().zip(schema.fields()).map(column).collect::<Result<Vec<_>, _>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));

@@ -12,19 +12,15 @@ use anyhow::{Context, Result};
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What a pass found, and how long it took.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Pass {
-    /// Events visited.
-    pub events: u64,
-    /// Sum of all that was visited.
-    pub sum: f64,
+pub(crate) struct Pass {
+    pub(crate) events: u64,
+    pub(crate) sum: f64,
     /// Parsing alone, once the file is in memory.
-    pub parse_s: f64,
+    pub(crate) parse_s: f64,
 }
 
-/// Reads the file and prints a [`Pass`] as JSON.
-pub fn run(file: &Path) -> Result<()> {
+pub(crate) fn run(file: &Path) -> Result<()> {
     let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let start = Instant::now();
     let mut pass = visit(&text)?;

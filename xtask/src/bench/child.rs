@@ -13,12 +13,9 @@ const EVERY: Duration = Duration::from_millis(10);
 /// Clock ticks of `/proc` a second: fixed at 100 in the kernel's interface to programs.
 const TICKS: f64 = 100.0;
 
-/// What a program took.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Taken {
-    /// From start to end.
     pub(crate) wall_s: f64,
-    /// Processor time, all threads, in user and system.
     pub(crate) cpu_s: f64,
     /// Most memory of its own at once: pages that belong to no file.
     pub(crate) private_bytes: u64,

@@ -44,7 +44,6 @@ pub(crate) struct Arguments {
     rooflens: Option<PathBuf>,
 }
 
-/// What was measured of one trace.
 #[derive(Debug)]
 pub(crate) struct Measured {
     name: String,
@@ -52,14 +51,12 @@ pub(crate) struct Measured {
     rooflens: Taken,
     /// The bare pass as a whole program, which reads the file first.
     bare: Taken,
-    /// The fastest of its parsing alone: the bar.
     pass: bare::Pass,
     hta: Option<Taken>,
     /// Bytes of the Parquet tables, without and with Python frames.
     tables: (u64, u64),
 }
 
-/// Measures, prints a table and judges.
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     if cfg!(debug_assertions) {
         // A bar that was not optimised would flatter: the same again, built as it is shipped.

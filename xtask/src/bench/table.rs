@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use super::gates::ten_times;
 use super::{Measured, Taken};
 
-/// Two tables: what each program took, and the ratios.
 pub(crate) fn markdown(all: &[Measured]) -> String {
     let mut out =
         "| trace | program | wall s | CPU s | private memory MB |\n| --- | --- | ---: | ---: | ---: |\n"

@@ -20,7 +20,6 @@ const RULES: &[Rule] = &[
     ("user-visible text is in the words of the field", words::broken),
 ];
 
-/// Checks every rule and names every break.
 pub(crate) fn run() -> Result<()> {
     let mut count = 0;
     for (rule, broken) in RULES {

@@ -106,7 +106,6 @@ impl Parts<'_> {
     }
 }
 
-/// How many `#` open the raw string that `text` begins with.
 fn raw_marks(text: &str) -> Option<usize> {
     let rest = text.strip_prefix('r')?;
     let marks = rest.len() - rest.trim_start_matches('#').len();

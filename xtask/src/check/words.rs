@@ -100,11 +100,8 @@ pub(crate) fn broken() -> Result<Vec<String>> {
     Ok(broken)
 }
 
-/// How a file is read.
 enum Kind {
-    /// All of it is shown to users.
     Prose,
-    /// Its string literals may be.
     Code,
 }
 

@@ -63,7 +63,6 @@ const ROWS: &[(&str, &str)] = &[
     ("newcomer_20", "`explain` knows the words on the screen"),
 ];
 
-/// docs/accuracy.md with its table as it should be.
 pub(crate) fn page() -> Result<String> {
     let text = workspace::read("docs/accuracy.md")?;
     let (before, rest) = text.split_once(BEGIN).context("docs/accuracy.md has no table of claims")?;
@@ -71,7 +70,6 @@ pub(crate) fn page() -> Result<String> {
     Ok(format!("{before}{BEGIN}\n{}\n{END}{after}", table(&tests()?)?))
 }
 
-/// The tests of each row: their names and files.
 fn tests() -> Result<BTreeMap<&'static str, Vec<(String, String)>>> {
     let mut found: BTreeMap<&str, Vec<(String, String)>> = BTreeMap::new();
     for (name, file) in all_tests()? {
@@ -82,13 +80,13 @@ fn tests() -> Result<BTreeMap<&'static str, Vec<(String, String)>>> {
     Ok(found)
 }
 
-/// Tests whose names are a prefix, a number and what they hold, by the number.
+/// Tests whose names are a prefix, one or more numbers and what they hold, by each number.
 pub(crate) fn tests_named(prefix: &str) -> Result<BTreeMap<u32, Vec<(String, String)>>> {
     let mut found: BTreeMap<u32, Vec<(String, String)>> = BTreeMap::new();
     for (name, file) in all_tests()? {
-        let number = name.strip_prefix(prefix).and_then(|rest| rest.split('_').next()?.parse().ok());
-        if let Some(number) = number {
-            found.entry(number).or_default().push((name, file));
+        let words = name.strip_prefix(prefix).unwrap_or_default().split('_');
+        for number in words.map_while(|word| word.parse().ok()) {
+            found.entry(number).or_default().push((name.clone(), file.clone()));
         }
     }
     Ok(found)

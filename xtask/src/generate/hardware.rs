@@ -93,7 +93,7 @@ fn peaks(page: &mut String, devices: &[Device]) -> Result<()> {
     }
     page.push_str("\nWith sums in a narrower format, which the cost model does not use:\n\n");
     for device in devices {
-        for rate in device.peaks.rates() {
+        for rate in &device.peaks {
             if let Some(sum) = rate.accumulate {
                 let (factors, tera) = (rate.dtype.as_str(), number(Some(rate.flops_per_s / 1e12)));
                 writeln!(page, "- {}: {factors} with sums in {}: {tera}", device.name, sum.as_str())?;
@@ -114,7 +114,6 @@ fn list(page: &mut String, title: &str, devices: &[Device], lines: fn(&Device) -
     Ok(())
 }
 
-/// What a device may be called.
 fn names(page: &mut String, devices: &[Device]) -> Result<()> {
     page.push_str(
         "\n## Names\n\nA device is found by its name, by these, or by its PCI id. Case, blanks, dashes, underscores \
@@ -152,7 +151,6 @@ fn trust(provenance: Option<&Provenance>) -> String {
     provenance.map_or_else(|| "–".to_owned(), |provenance| word(provenance.confidence))
 }
 
-/// The word that the catalog's files use.
 fn word(confidence: Confidence) -> String {
     let value = serde_json::to_value(confidence).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()

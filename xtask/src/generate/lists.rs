@@ -9,25 +9,23 @@ use rooflens_cost::{blueprint, classes, families, metrics};
 
 use super::markdown::{MAIN, cell};
 
-/// The analyses, as `rooflens explain` prints them.
 pub(crate) fn analyses() -> Result<String> {
     let mut page = "# Analyses\n\nEach answers one question; its answer is a key of `rooflens analyze --format json`, \
                     in this order, and a file of `DIR/findings/`. `rooflens explain <name>` prints the same text.\n\n\
                     | analysis | question | needs |\n| --- | --- | --- |\n"
         .to_owned();
     for analysis in analyses::ALL {
-        let (name, question) = (analysis.name(), cell(analysis.question()));
-        writeln!(page, "| [`{name}`](#{name}) | {question} | {} |", cell(analysis.needs()))?;
+        let (name, question) = (analysis.name, cell(analysis.question));
+        writeln!(page, "| [`{name}`](#{name}) | {question} | {} |", cell(analysis.needs))?;
     }
     for analysis in analyses::ALL {
-        ensure!(!analysis.explain().is_empty(), "analysis {} explains nothing", analysis.name());
-        let explained = analysis.explain().trim();
-        writeln!(page, "\n## {}\n\n{}\n\n{explained}", analysis.name(), analysis.question())?;
+        ensure!(!analysis.explain.is_empty(), "analysis {} explains nothing", analysis.name);
+        let explained = analysis.explain.trim();
+        writeln!(page, "\n## {}\n\n{}\n\n{explained}", analysis.name, analysis.question)?;
     }
     Ok(page)
 }
 
-/// The classes of kernels in the catalog.
 pub(crate) fn kernel_classes() -> Result<String> {
     let mut page = "# Kernel classes\n\nWhat a device activity does, as its name shows. The rules are the files of \
                     `catalog/kernels/`; the first that matches wins. A fused kernel has the class of its most costly \
@@ -58,7 +56,7 @@ const LETTERS: &[(&str, &str)] = &[
 ];
 
 /// The cost model: its numbers, the classes of operators and the formats of weights.
-pub fn cost() -> Result<String> {
+pub(crate) fn cost() -> Result<String> {
     let mut page = "# Cost model\n\nThe numbers of `rooflens cost`, the classes that it sorts operators into, and the \
                     formats that weights may be given. `rooflens explain <name>` prints the same text. What \
                     the numbers are checked against: [accuracy](../accuracy.md#the-cost-model). Devices: \
@@ -101,7 +99,6 @@ pub fn cost() -> Result<String> {
     Ok(page)
 }
 
-/// The model families that the cost model knows.
 pub(crate) fn families() -> Result<String> {
     let mut page = format!(
         "# Model families\n\nThe {} families whose `config.json` the cost model reads. A family is chosen by \
@@ -112,9 +109,9 @@ pub(crate) fn families() -> Result<String> {
         families::ALL.len()
     );
     for family in families::ALL {
-        ensure!(!family.about().is_empty(), "family {} does not say what it is", family.name());
-        let types: Vec<String> = family.model_types().iter().map(|name| format!("`{name}`")).collect();
-        writeln!(page, "| `{}` | {} | {} |", family.name(), cell(family.about()), types.join(", "))?;
+        ensure!(!family.about.is_empty(), "family {} does not say what it is", family.name);
+        let types: Vec<String> = family.model_types.iter().map(|name| format!("`{name}`")).collect();
+        writeln!(page, "| `{}` | {} | {} |", family.name, cell(family.about), types.join(", "))?;
     }
     page.push_str(&format!(
         "\nTo add one: [CONTRIBUTING]({MAIN}/CONTRIBUTING.md#adding-a-model-family). What the numbers are checked \

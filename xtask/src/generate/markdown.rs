@@ -3,12 +3,10 @@
 /// Files outside docs/ are not part of the book: pages link them on GitHub.
 pub(crate) const MAIN: &str = "https://github.com/rooflens/rooflens/blob/main";
 
-/// A link to the file of a test.
 pub(crate) fn test_link(name: &str, file: &str) -> String {
     format!("[`{name}`]({MAIN}/{file})")
 }
 
-/// Text for a cell of a Markdown table.
 pub(crate) fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

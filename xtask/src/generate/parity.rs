@@ -24,7 +24,6 @@ struct Row<'a> {
     how: &'a str,
 }
 
-/// The page.
 pub(crate) fn page() -> Result<String> {
     let rows = rows()?;
     let tests = tests_named("parity_")?;

@@ -8,7 +8,6 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace;
 
-/// The command line, from its own help.
 pub(crate) fn command_line(program: &Path) -> Result<String> {
     let whole = help(program, &[])?;
     let mut page = format!("# Command line\n\n```text\n{whole}```\n");
@@ -39,7 +38,6 @@ fn help(program: &Path, command: &[&str]) -> Result<String> {
     Ok(text.lines().map(|line| format!("{}\n", line.trim_end())).collect())
 }
 
-/// The commands under the heading `Commands:`.
 fn commands(help: &str) -> Vec<&str> {
     let lines = help.lines().skip_while(|line| line.trim() != "Commands:").skip(1);
     let list = lines.take_while(|line| !line.trim().is_empty());
@@ -51,31 +49,20 @@ fn commands(help: &str) -> Vec<&str> {
 /// A block of README.md: the line in front of it, the command, and the word at which what is shown ends.
 struct Screen {
     mark: &'static str,
-    command: &'static [&'static str],
-    until: Option<&'static str>,
+    command: &'static str,
+    until: &'static str,
 }
 
 const SCREENS: &[Screen] = &[
     Screen {
         mark: "<!-- Output of `rooflens analyze`, updated by `cargo xtask generate`. -->\n",
-        command: &["analyze", "fixtures/kineto/decode.json", "--quiet"],
-        until: None,
+        command: "analyze fixtures/kineto/decode.json --quiet",
+        until: "\nRoofline ",
     },
     Screen {
         mark: "<!-- Output of `rooflens cost`, updated by `cargo xtask generate`. -->\n",
-        command: &[
-            "cost",
-            "fixtures/configs/tiny-moe.json",
-            "--hardware",
-            "h100",
-            "--batch",
-            "8",
-            "--context",
-            "4k",
-            "--quiet",
-        ],
-        // A page of assumptions follows, which the text speaks of.
-        until: Some("\nAssumptions "),
+        command: "cost fixtures/configs/tiny-moe.json --hardware h100 --batch 8 --context 4k --quiet",
+        until: "\nModel ",
     },
 ];
 
@@ -83,15 +70,16 @@ const SCREENS: &[Screen] = &[
 pub(crate) fn readme(program: &Path) -> Result<String> {
     let mut text = workspace::read("README.md")?;
     for Screen { mark, command, until } in SCREENS {
-        let screen = workspace::output(Command::new(program).args(*command).current_dir(workspace::root()))?;
-        let shown = until.and_then(|until| screen.split_once(until)).map_or(&*screen, |(shown, _)| shown);
+        let screen = workspace::output(
+            Command::new(program).args(command.split_whitespace()).current_dir(workspace::root()),
+        )?;
+        let shown = screen.split_once(until).map_or(&*screen, |(shown, _)| shown);
         text = replace(&text, mark, shown)
             .with_context(|| format!("README.md has no block behind {}", mark.trim_end()))?;
     }
     Ok(text)
 }
 
-/// The text with `screen` in the block behind the mark.
 fn replace(text: &str, mark: &str, screen: &str) -> Option<String> {
     let (before, rest) = text.split_once(mark)?;
     let (_, after) = rest.strip_prefix("```text\n")?.split_once("```\n")?;

@@ -12,8 +12,7 @@ use rooflens_store::{ColumnValue, StoreArea, StoreTable};
 
 use super::markdown::cell;
 
-/// The tables that `analyze -o` writes.
-pub fn tables() -> Result<String> {
+pub(crate) fn tables() -> Result<String> {
     let mut page = format!(
         "# Tables\n\nSchema version {SCHEMA_VERSION}. `rooflens analyze … -o DIR` writes each table as \
          `DIR/tables/<name>.parquet`, which any Parquet reader can open. Times are whole nanoseconds since \
@@ -63,7 +62,6 @@ fn is_word(column: &rooflens_schema::table::ColumnSchema) -> bool {
     !column.words.is_empty()
 }
 
-/// The tables of a store and the named queries.
 pub(crate) fn store() -> Result<String> {
     let mut page = "# Store\n\n\
         `rooflens store add RUN --store STORE` writes these tables as Parquet files; `rooflens query` reads them. Every \

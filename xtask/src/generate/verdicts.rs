@@ -10,7 +10,6 @@ use serde_json::Value as Json;
 use super::markdown::cell;
 use crate::workspace;
 
-/// A trace of the corpus, and how it is analysed.
 struct Case {
     what: &'static str,
     trace: &'static str,
@@ -21,70 +20,23 @@ const INFERENCE: &str = "kineto/tracelens/inference";
 const QWEN3_8B: &[&str] = &["--model", "configs/Qwen--Qwen3-8B.json", "--hardware", "mi300x"];
 const GPT_OSS_20B: &[&str] = &["--model", "configs/openai--gpt-oss-20b.json", "--hardware", "mi300x"];
 
+#[rustfmt::skip] // One trace per line.
 const CASES: &[Case] = &[
-    Case {
-        what: "vLLM, decode step of gpt-oss-20b as a HIP graph, MI300X",
-        trace: "vllm_decode_full/graph_execution.json.gz",
-        options: GPT_OSS_20B,
-    },
-    Case {
-        what: "vLLM, prefill and decode of gpt-oss-20b in piecewise graphs, MI300X",
-        trace: "vllm_prefilldecode_piecewise/graph_execution.json.gz",
-        options: GPT_OSS_20B,
-    },
-    Case {
-        what: "SGLang, prefill of Qwen3-8B, MI300X",
-        trace: "sglang_prefilldecode/sglang_Qwen3-8B_prefilldecode.json.gz",
-        options: QWEN3_8B,
-    },
-    Case {
-        what: "SGLang, decode step of Qwen3-8B, MI300X",
-        trace: "sglang_decode/sglang_Qwen3-8B_decode.json.gz",
-        options: QWEN3_8B,
-    },
-    Case {
-        what: "vLLM, eager prefill on 8 B200, one rank",
-        trace: "kineto/tracelens/b200/eager_trace.json.gz",
-        options: &[],
-    },
-    Case {
-        what: "xDiT, Stable Diffusion 3.5, MI300X",
-        trace: "xdit_sd_3.5/profile_trace_rank_0.json.gz",
-        options: &[],
-    },
-    Case {
-        what: "Transformers, Qwen1.5-0.5B, H100",
-        trace: "kineto/tracelens/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",
-        options: &[],
-    },
-    Case {
-        what: "Transformers, Qwen1.5-0.5B, MI300X",
-        trace: "kineto/tracelens/mi300/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",
-        options: &[],
-    },
-    Case {
-        what: "Transformers, OWLv2, H100",
-        trace: "kineto/tracelens/h100/google_owlv2-large-patch14-ensemble__1016001.json.gz",
-        options: &[],
-    },
-    Case {
-        what: "ResNet trained with DDP, MI300X",
-        trace: "kineto/tracelens/mi300/resnet_act_checkpoint.json.gz",
-        options: &[],
-    },
-    Case {
-        what: "device events alone, MI210",
-        trace: "kineto/tracelens/mi210/gpu_only_trace/gpu_only_trace.json.gz",
-        options: &[],
-    },
+    Case { what: "vLLM, decode step of gpt-oss-20b as a HIP graph, MI300X", trace: "vllm_decode_full/graph_execution.json.gz", options: GPT_OSS_20B },
+    Case { what: "vLLM, prefill and decode of gpt-oss-20b in piecewise graphs, MI300X", trace: "vllm_prefilldecode_piecewise/graph_execution.json.gz", options: GPT_OSS_20B },
+    Case { what: "SGLang, prefill of Qwen3-8B, MI300X", trace: "sglang_prefilldecode/sglang_Qwen3-8B_prefilldecode.json.gz", options: QWEN3_8B },
+    Case { what: "SGLang, decode step of Qwen3-8B, MI300X", trace: "sglang_decode/sglang_Qwen3-8B_decode.json.gz", options: QWEN3_8B },
+    Case { what: "vLLM, eager prefill on 8 B200, one rank", trace: "kineto/tracelens/b200/eager_trace.json.gz", options: &[] },
+    Case { what: "xDiT, Stable Diffusion 3.5, MI300X", trace: "xdit_sd_3.5/profile_trace_rank_0.json.gz", options: &[] },
+    Case { what: "Transformers, Qwen1.5-0.5B, H100", trace: "kineto/tracelens/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz", options: &[] },
+    Case { what: "Transformers, Qwen1.5-0.5B, MI300X", trace: "kineto/tracelens/mi300/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz", options: &[] },
+    Case { what: "Transformers, OWLv2, H100", trace: "kineto/tracelens/h100/google_owlv2-large-patch14-ensemble__1016001.json.gz", options: &[] },
+    Case { what: "ResNet trained with DDP, MI300X", trace: "kineto/tracelens/mi300/resnet_act_checkpoint.json.gz", options: &[] },
+    Case { what: "device events alone, MI210", trace: "kineto/tracelens/mi210/gpu_only_trace/gpu_only_trace.json.gz", options: &[] },
     Case { what: "two ranks of a training job, sampled", trace: "kineto/hta/trace_filter", options: &[] },
     Case { what: "Llama on a CPU", trace: "kineto/cpu_llama/llama8x512_nostack.json.gz", options: &[] },
     Case { what: "nvFuser under Nsight Systems", trace: "nsys/Fuser__64ee035_report1.sqlite", options: &[] },
-    Case {
-        what: "two H100 that copy weights from the host, under Nsight Systems",
-        trace: "nsys/nsys-ai__h100_2gpu_1s.sqlite",
-        options: &[],
-    },
+    Case { what: "two H100 that copy weights from the host, under Nsight Systems", trace: "nsys/nsys-ai__h100_2gpu_1s.sqlite", options: &[] },
 ];
 
 const HEAD: &str = "\
@@ -120,7 +72,6 @@ fn corpus() -> Option<PathBuf> {
 }
 
 impl Case {
-    /// The trace, from the corpus' folder.
     fn path(&self) -> String {
         match self.trace.starts_with("kineto/") || self.trace.starts_with("nsys/") {
             true => self.trace.to_owned(),

@@ -17,13 +17,9 @@ pub(super) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values
 }
 
-/// What a query gives with these parameters, in these columns, in any order.
-pub(super) fn expected(
-    query: &str,
-    parameters: &[(&str, &str)],
-    columns: &[&str],
-    rows: Vec<Value>,
-) -> Value {
+/// What a query gives with these parameters, in these columns, in any order. Columns have blanks between them.
+pub(super) fn expected(query: &str, parameters: &[(&str, &str)], columns: &str, rows: Vec<Value>) -> Value {
+    let columns: Vec<&str> = columns.split_whitespace().collect();
     let parameters: serde_json::Map<String, Value> =
         parameters.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     json!({"query": query, "parameters": parameters, "columns": columns, "rows": rows})

@@ -53,7 +53,6 @@ pub(crate) struct Arguments {
     threads: usize,
 }
 
-/// Makes a fleet.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let next = AtomicU64::new(0);
     let done = Mutex::new(BTreeMap::new());
@@ -108,7 +107,6 @@ fn add(
     Ok(summary)
 }
 
-/// Numbers from a seed, spread as times are.
 pub(crate) struct Draw(Random);
 
 impl Draw {

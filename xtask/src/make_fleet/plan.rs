@@ -39,7 +39,6 @@ pub(super) const BUILDS: [&str; 4] =
 pub(super) const CHANGES: [(usize, &str, bool, f64); 3] =
     [(2, DECODE_ATTENTION, true, 1.12), (3, PREFILL_GEMM, false, 1.06), (3, DECODE_ACTIVATION, true, 0.93)];
 
-/// A run to be made.
 #[derive(Debug, Clone)]
 pub(super) struct RunPlan {
     pub(super) number: u64,
@@ -52,7 +51,6 @@ pub(super) struct RunPlan {
     pub(super) build: &'static str,
     pub(super) label: Option<&'static str>,
     pub(super) node: String,
-    /// Rank that is slower.
     pub(super) slow_rank: Option<i32>,
     pub(super) is_throttled: bool,
     pub(super) is_renamed: bool,
@@ -127,7 +125,6 @@ pub(super) fn plan(number: u64, runs: u64, days: u64) -> RunPlan {
 }
 
 impl RunPlan {
-    /// The factor that its build has on a kernel.
     pub(super) fn change(&self, kernel: &str, is_decode: bool) -> f64 {
         let of_build = CHANGES.iter().filter(|(build, ..)| self.lab_build == Some(*build));
         let matching =

@@ -14,7 +14,6 @@ pub(super) const TPOT_NS: i64 = 22_000_000;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RequestCounts(pub(super) [i64; 5]);
 
-/// A few hundred requests, on a device of this pace.
 pub(super) fn requests(draw: &mut Draw, pace: f64, is_throttled: bool) -> (Requests, RequestCounts) {
     let pace = pace / if is_throttled { 1.25 } else { 1.0 };
     let mut table = Requests::default();

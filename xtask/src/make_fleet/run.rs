@@ -18,7 +18,6 @@ use super::plan::{HARDWARE, MODELS, RANKS, RunPlan};
 use super::requests::{RequestCounts, requests};
 use super::{Draw, TIMED_KERNEL};
 
-/// Calls of a kernel: count, sum, shortest, longest.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallSums {
     pub(super) count: i64,
@@ -45,19 +44,14 @@ impl CallSums {
 pub(super) struct RunSummary {
     pub(super) plan: RunPlan,
     pub(super) run_id: String,
-    /// By kernel and phase.
     pub(super) kernels: BTreeMap<(i64, &'static str), CallSums>,
-    /// Names and classes of its kernels.
     pub(super) names: BTreeMap<i64, (String, &'static str)>,
     /// Time of each rank in kernels that are not communication.
     pub(super) compute_ns: Vec<i64>,
-    /// Decode steps of all ranks: steps, tokens, activities, launches.
     pub(super) decode: [i64; 4],
     pub(super) metrics: BTreeMap<String, f64>,
-    /// Durations of the kernel whose percentiles are asked for.
     pub(super) timed_ns: Vec<i64>,
     pub(super) requests: Option<RequestCounts>,
-    /// Samples of each device, and how many were throttled.
     pub(super) samples: Vec<(i64, i64)>,
 }
 
@@ -66,7 +60,6 @@ const DECODE: &str = "decode";
 /// Samples of a device.
 const SAMPLES: i64 = 40;
 
-/// Writes the tables of a run into a folder.
 pub(super) fn make(plan: RunPlan, rows: usize, seed: u64, folder: &RunDir) -> Result<RunSummary> {
     let mut draw = Draw::new(seed, plan.number + 1);
     let (hardware, speed, architecture, _) = HARDWARE[plan.hardware];
@@ -194,7 +187,6 @@ fn counters(summary: &mut RunSummary, draw: &mut Draw, span_ns: i64) -> Counters
     table
 }
 
-/// One rank while it is made.
 struct Rank<'a> {
     summary: &'a mut RunSummary,
     draw: &'a mut Draw,

@@ -15,7 +15,6 @@ const SLOW: f64 = 0.15;
 /// What a device costs per hour.
 const USD: f64 = 2.49;
 
-/// Everything that was planted.
 pub(super) fn truth(runs: &[RunSummary], rows_per_run: usize) -> Value {
     let days: BTreeSet<String> = runs.iter().map(|run| day(run.plan.start_unix_ns)).collect();
     let days: Vec<String> = days.into_iter().collect();
@@ -72,7 +71,6 @@ fn model(run: &RunSummary) -> &'static str {
     MODELS[run.plan.model].0
 }
 
-/// Groups runs by a key.
 fn by<'r, K: Ord>(
     runs: impl Iterator<Item = &'r RunSummary>,
     key: impl Fn(&RunSummary) -> K,
@@ -103,19 +101,9 @@ fn top_kernels(runs: &[RunSummary], filters: &[(&str, &str)]) -> Value {
         let mean = calls.total_ns as f64 / calls.count as f64;
         json!([kernel, name, class, calls.count, calls.total_ns, share, mean, calls.min_ns, calls.max_ns])
     });
-    let columns = [
-        "kernel_id",
-        "kernel",
-        "class",
-        "calls",
-        "device_ns",
-        "share",
-        "mean_ns",
-        "shortest_ns",
-        "longest_ns",
-    ];
+    let columns = "kernel_id kernel class calls device_ns share mean_ns shortest_ns longest_ns";
     let parameters: Vec<(&str, &str)> = filters.iter().copied().chain([("limit", "100000")]).collect();
-    expected("top-kernels", &parameters, &columns, rows.collect())
+    expected("top-kernels", &parameters, columns, rows.collect())
 }
 
 fn kernel_latency(runs: &[RunSummary]) -> Value {
@@ -138,9 +126,8 @@ fn kernel_latency(runs: &[RunSummary]) -> Value {
             json!([kernel, name, runtime, version, called, times.len(), p50, p99, mean])
         })
     });
-    let columns =
-        ["kernel_id", "kernel", "runtime", "runtime_version", "runs", "calls", "p50_ns", "p99_ns", "mean_ns"];
-    expected("kernel-latency", &[("kernel", &part), ("limit", "1000")], &columns, rows.collect())
+    let columns = "kernel_id kernel runtime runtime_version runs calls p50_ns p99_ns mean_ns";
+    expected("kernel-latency", &[("kernel", &part), ("limit", "1000")], columns, rows.collect())
 }
 
 fn values(runs: &[&RunSummary], metric: &str) -> Vec<f64> {
@@ -152,8 +139,8 @@ fn decode_mbu(runs: &[RunSummary]) -> Value {
         let mbu = values(&runs, "mbu_decode");
         Some(json!([hardware, mbu.len(), quantile(&mbu, 0.5), mbu.first()?, mbu.last()?]))
     });
-    let columns = ["hardware", "runs", "median_mbu", "lowest_mbu", "highest_mbu"];
-    expected("decode-mbu", &[], &columns, rows.collect())
+    let columns = "hardware runs median_mbu lowest_mbu highest_mbu";
+    expected("decode-mbu", &[], columns, rows.collect())
 }
 
 fn launches_per_token(runs: &[RunSummary]) -> Value {
@@ -176,18 +163,9 @@ fn launches_per_token(runs: &[RunSummary]) -> Value {
             ])
         },
     );
-    let columns = [
-        "runtime",
-        "runtime_version",
-        "runs",
-        "steps",
-        "decode_tokens",
-        "activities",
-        "activities_per_token",
-        "activities_per_step",
-        "launches_per_step",
-    ];
-    expected("launches-per-token", &[], &columns, rows.collect())
+    let columns = "runtime runtime_version runs steps decode_tokens activities activities_per_token \
+                   activities_per_step launches_per_step";
+    expected("launches-per-token", &[], columns, rows.collect())
 }
 
 fn regressions(runs: &[RunSummary], other: usize) -> Value {
@@ -208,7 +186,7 @@ fn regressions(runs: &[RunSummary], other: usize) -> Value {
             rows.push(json!([kernel, phase, side, run.plan.tenant, run.run_id, calls.count, mean, share]));
         }
     }
-    let columns = ["kernel_id", "phase", "side", "tenant", "run_id", "calls", "mean_ns", "share"];
+    let columns = "kernel_id phase side tenant run_id calls mean_ns share";
     let (hardware, model) = (HARDWARE[LABORATORY.0].0, MODELS[LABORATORY.1].0);
     let parameters = [
         ("base", BUILDS[0]),
@@ -217,7 +195,7 @@ fn regressions(runs: &[RunSummary], other: usize) -> Value {
         ("model", model),
         ("limit", "100000"),
     ];
-    expected("regressions", &parameters, &columns, rows)
+    expected("regressions", &parameters, columns, rows)
 }
 
 fn slow_ranks(runs: &[RunSummary]) -> Value {
@@ -249,19 +227,8 @@ fn slow_ranks(runs: &[RunSummary]) -> Value {
             ]));
         }
     }
-    let columns = [
-        "node",
-        "node_slow_runs",
-        "node_runs",
-        "tenant",
-        "run_id",
-        "rank",
-        "hardware",
-        "compute_ns",
-        "median_ns",
-        "ratio",
-    ];
-    expected("slow-ranks", &[("threshold", "0.15"), ("limit", "100000")], &columns, rows)
+    let columns = "node node_slow_runs node_runs tenant run_id rank hardware compute_ns median_ns ratio";
+    expected("slow-ranks", &[("threshold", "0.15"), ("limit", "100000")], columns, rows)
 }
 
 fn throttled_runs(runs: &[RunSummary]) -> Value {
@@ -282,8 +249,8 @@ fn throttled_runs(runs: &[RunSummary]) -> Value {
             ]));
         }
     }
-    let columns = ["node", "tenant", "run_id", "device", "hardware", "samples", "throttled_share", "reasons"];
-    expected("throttled-runs", &[("limit", "100000")], &columns, rows)
+    let columns = "node tenant run_id device hardware samples throttled_share reasons";
+    expected("throttled-runs", &[("limit", "100000")], columns, rows)
 }
 
 fn slo_attainment(runs: &[RunSummary]) -> Value {
@@ -294,19 +261,9 @@ fn slo_attainment(runs: &[RunSummary]) -> Value {
         let [all, failed, prompt, fluent, both] = sums;
         json!([model, hardware, runs.len(), all, failed, prompt, fluent, both, both as f64 / all as f64])
     });
-    let columns = [
-        "model",
-        "hardware",
-        "runs",
-        "requests",
-        "failed",
-        "within_ttft",
-        "within_tpot",
-        "attained",
-        "attainment",
-    ];
+    let columns = "model hardware runs requests failed within_ttft within_tpot attained attainment";
     let (ttft, tpot) = (format!("{TTFT_NS}ns"), format!("{}us", TPOT_NS / 1_000));
-    expected("slo-attainment", &[("ttft", &ttft), ("tpot", &tpot)], &columns, rows.collect())
+    expected("slo-attainment", &[("ttft", &ttft), ("tpot", &tpot)], columns, rows.collect())
 }
 
 fn cost(runs: &[RunSummary]) -> Value {
@@ -326,22 +283,13 @@ fn cost(runs: &[RunSummary]) -> Value {
             usd.last(),
         ])
     });
-    let columns = [
-        "model",
-        "hardware",
-        "runtime",
-        "runtime_version",
-        "runs",
-        "median_tokens_per_s",
-        "median_usd",
-        "lowest_usd",
-        "highest_usd",
-    ];
+    let columns =
+        "model hardware runtime runtime_version runs median_tokens_per_s median_usd lowest_usd highest_usd";
     let price = USD.to_string();
     expected(
         "cost-per-million-tokens",
         &[("usd_per_device_hour", &price), ("limit", "1000")],
-        &columns,
+        columns,
         rows.collect(),
     )
 }
@@ -411,17 +359,6 @@ fn changes_since(runs: &[RunSummary]) -> Value {
             }
         }
     }
-    let columns = [
-        "hardware",
-        "model",
-        "change",
-        "name",
-        "class",
-        "runs_before",
-        "runs_since",
-        "value_before",
-        "value_since",
-        "ratio",
-    ];
-    expected("changes-since", &[("release", RELEASE), ("limit", "100000")], &columns, rows)
+    let columns = "hardware model change name class runs_before runs_since value_before value_since ratio";
+    expected("changes-since", &[("release", RELEASE), ("limit", "100000")], columns, rows)
 }

@@ -9,6 +9,7 @@ use rooflens_cost::hardware::{Catalog, Device};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::event::{HOST, event};
 use super::names::{self, Names};
 use crate::random::Random;
 
@@ -19,24 +20,20 @@ const ASIDE: i64 = 22;
 const SKEW_NS: i64 = 20_000_000;
 const DEVICES: &[&str] = &["H100 SXM", "H200 SXM", "B200", "A100 SXM 80GB", "L40S", "MI300X"];
 
-/// What was planted.
 #[derive(Debug, Serialize)]
 pub(crate) struct Truth {
     seed: u64,
     hardware: String,
     tp: u64,
     straggler: Option<Straggler>,
-    /// The spans of all devices.
     wall_ns: i64,
     ranks: Vec<RankTruth>,
     collectives: Collectives,
 }
 
-/// The rank that the others wait for, and why.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Straggler {
     rank: u64,
-    /// `kernels` of a class, `all_kernels`, `launches` of more kernels, or `idle`.
     what: &'static str,
     class: Option<&'static str>,
     idle: Option<&'static str>,
@@ -44,11 +41,9 @@ struct Straggler {
     factor: f64,
 }
 
-/// The collectives of one rank.
 #[derive(Debug, Default, Serialize)]
 struct RankTruth {
     last_to_arrive: usize,
-    /// From its arrivals to those of the last.
     wait_ns: i64,
     /// The part of it in which nothing else ran.
     exposed_wait_ns: i64,
@@ -56,7 +51,6 @@ struct RankTruth {
     exposed_transfer_ns: i64,
 }
 
-/// What the collectives move.
 #[derive(Debug, Serialize)]
 struct Collectives {
     calls: usize,
@@ -75,32 +69,13 @@ struct Way {
     has_details: bool,
 }
 
+#[rustfmt::skip] // One way per line.
 const WAYS: &[Way] = &[
-    Way {
-        kernel: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-        algorithm: None,
-        has_details: true,
-    },
-    Way {
-        kernel: "ncclDevKernel_AllReduce_Sum_bf16_TREE_LL(ncclDevKernelArgsStorage<4096ul>)",
-        algorithm: Some("tree"),
-        has_details: true,
-    },
-    Way {
-        kernel: "ncclSymkDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_bf16(ncclSymkDevWorkArgs4K)",
-        algorithm: Some("nvls"),
-        has_details: true,
-    },
-    Way {
-        kernel: "ncclSymkDevKernel_AllReduce_AGxLL_R_sum_bf16(ncclSymkDevWorkArgs4K)",
-        algorithm: Some("one_shot"),
-        has_details: true,
-    },
-    Way {
-        kernel: "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*, vllm::RankSignals, vllm::Signal*, __nv_bfloat16*, int, int)",
-        algorithm: Some("two_shot"),
-        has_details: false,
-    },
+    Way { kernel: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", algorithm: None, has_details: true },
+    Way { kernel: "ncclDevKernel_AllReduce_Sum_bf16_TREE_LL(ncclDevKernelArgsStorage<4096ul>)", algorithm: Some("tree"), has_details: true },
+    Way { kernel: "ncclSymkDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_bf16(ncclSymkDevWorkArgs4K)", algorithm: Some("nvls"), has_details: true },
+    Way { kernel: "ncclSymkDevKernel_AllReduce_AGxLL_R_sum_bf16(ncclSymkDevWorkArgs4K)", algorithm: Some("one_shot"), has_details: true },
+    Way { kernel: "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*, vllm::RankSignals, vllm::Signal*, __nv_bfloat16*, int, int)", algorithm: Some("two_shot"), has_details: false },
 ];
 
 /// A kernel of a layer: class, name, usual duration.
@@ -115,7 +90,6 @@ struct Job {
     parts: [Vec<Kernel>; 2],
     /// A kernel's time is up to this part longer or shorter, each time anew.
     jitter: f64,
-    /// Chance that a kernel runs beside a collective.
     overlap: f64,
     way: &'static Way,
     bytes: i64,
@@ -125,7 +99,6 @@ struct Job {
     aside: &'static str,
 }
 
-/// A rank on its own clock.
 struct Rank {
     number: u64,
     random: Random,
@@ -138,7 +111,6 @@ struct Rank {
     truth: RankTruth,
 }
 
-/// The job of a seed and the trace of each rank.
 pub(crate) fn plant(seed: u64, ranks: Option<u64>) -> Result<(Truth, Vec<Value>)> {
     let job = Job::new(seed, ranks)?;
     let mut ranks: Vec<Rank> = (0..job.ranks).map(|number| Rank::new(seed, number)).collect();
@@ -234,7 +206,6 @@ impl Job {
         2.0 * (self.ranks - 1) as f64 / self.ranks as f64
     }
 
-    /// How often a message crosses the links of a device.
     fn link_factor(&self) -> f64 {
         match self.way.algorithm {
             Some("nvls") => 1.0,
@@ -290,7 +261,6 @@ impl Job {
         }
     }
 
-    /// A collective of all ranks.
     fn meet(&self, ranks: &mut [Rank]) {
         let arrivals: Vec<i64> = ranks.iter_mut().map(Rank::launch).collect();
         let Some(last) = arrivals.iter().copied().max() else { return };
@@ -363,12 +333,8 @@ impl Rank {
         self.host += self.random.between(500, 1_500);
         let begin = self.host;
         self.host += 1_500;
-        self.host_event(
-            "cuda_runtime",
-            "cudaLaunchKernel",
-            begin,
-            json!({ "correlation": self.correlation }),
-        );
+        let args = json!({ "correlation": self.correlation });
+        self.host_event("cuda_runtime", "cudaLaunchKernel", begin, args);
         self.free.max(self.host + 1_000)
     }
 
@@ -393,23 +359,14 @@ impl Rank {
         if let (Value::Object(args), Value::Object(details)) = (&mut args, details) {
             args.extend(details);
         }
-        self.events.push(json!({
-            "ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": stream,
-            "ts": micros(start + self.skew_ns), "dur": micros(dur_ns), "args": args,
-        }));
+        let start = start + self.skew_ns;
+        self.events.push(event("kernel", name, (0, stream), (start, start + dur_ns), args));
     }
 
     fn host_event(&mut self, category: &str, name: &str, begin: i64, args: Value) {
-        self.events.push(json!({
-            "ph": "X", "cat": category, "name": name, "pid": 4242, "tid": 4242,
-            "ts": micros(begin + self.skew_ns), "dur": micros(self.host - begin), "args": args,
-        }));
+        let times = (begin + self.skew_ns, self.host + self.skew_ns);
+        self.events.push(event(category, name, HOST, times, args));
     }
-}
-
-/// Microseconds, as Kineto writes times: the digits are whole nanoseconds.
-fn micros(ns: i64) -> f64 {
-    ns as f64 / 1000.0
 }
 
 #[cfg(test)]

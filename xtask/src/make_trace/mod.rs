@@ -7,6 +7,7 @@
 
 #[cfg(test)]
 mod checks;
+mod event;
 mod lockstep;
 mod names;
 mod rank;
@@ -41,7 +42,6 @@ pub(crate) struct Arguments {
     lockstep: bool,
 }
 
-/// Makes a trace.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     SyntheticJob::new(arguments.seed, arguments.ranks, arguments.lockstep)?.write(&arguments.output)
 }
@@ -50,14 +50,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 struct SyntheticJob {
     /// What its analysis must find.
     truth: Value,
-    /// The trace of each rank.
     traces: Vec<Value>,
     /// The config of its model; ranks in lockstep have none.
     config: Option<Value>,
 }
 
 impl SyntheticJob {
-    /// The job of a seed.
     fn new(seed: u64, ranks: Option<u64>, is_lockstep: bool) -> Result<Self> {
         if is_lockstep {
             let (truth, traces) = lockstep::plant(seed, ranks)?;
@@ -68,7 +66,6 @@ impl SyntheticJob {
         Ok(SyntheticJob { truth: serde_json::to_value(&truth)?, traces, config: Some(scenario.config) })
     }
 
-    /// Writes its files.
     fn write(&self, folder: &Path) -> Result<()> {
         let traces = folder.join("traces");
         std::fs::create_dir_all(&traces)
@@ -88,7 +85,6 @@ fn write(path: &Path, value: &Value) -> Result<()> {
         .with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// What was planted, and the trace of each rank.
 fn plant(scenario: &Scenario, seed: u64) -> Result<(Truth, Vec<Value>)> {
     let mut truth = start(scenario, seed);
     let names = Random::new(seed, u64::MAX).pick(names::ALL);

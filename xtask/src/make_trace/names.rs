@@ -1,26 +1,16 @@
 //! Names of real kernels, by the work that they stand for.
 
-/// Kernels of one kind of work.
-pub struct Names {
-    /// Dense products.
+pub(crate) struct Names {
     pub(crate) gemm: &'static str,
-    /// Experts and their routing.
     pub(crate) moe: &'static str,
-    /// Attention.
     pub(crate) attention: &'static str,
-    /// Rotary embedding.
     pub(crate) rope: &'static str,
-    /// Writes to the cache.
     pub(crate) cache: &'static str,
-    /// Norms.
     pub(crate) norm: &'static str,
-    /// The embedding.
     pub(crate) lookup: &'static str,
-    /// The choice of tokens.
     pub(crate) sampling: &'static str,
     /// Work that the model does not need as kernels of its own.
     pub(crate) unneeded: &'static [&'static str],
-    /// Exchange between devices.
     pub(crate) communication: &'static str,
 }
 
@@ -31,7 +21,7 @@ const UNNEEDED: &[&str] = &[
 ];
 
 /// What engines ran.
-pub const ALL: &[Names] = &[
+pub(crate) const ALL: &[Names] = &[
     Names {
         gemm: "nvjet_tst_144x128_64x6_2x1_v_bz_bias_TNN",
         moe: "fused_moe_kernel",

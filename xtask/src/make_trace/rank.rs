@@ -7,6 +7,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::event::{HOST, event};
 use super::names::Names;
 use super::scenario::{Artefact, Habits, Nesting, Scenario, Step};
 use super::truth::{Place, Planted, Truth};
@@ -33,7 +34,6 @@ enum Before {
 #[derive(Debug, Clone, Copy)]
 struct Reached {
     end: i64,
-    /// The stream that ran last.
     stream: i64,
     /// How much of what ran last is a kernel that other work may run beside.
     beside: i64,
@@ -41,13 +41,11 @@ struct Reached {
     exposed: Option<(Place, i64)>,
 }
 
-/// A rank that is being made.
 pub(crate) struct Rank<'a> {
     scenario: &'a Scenario,
     truth: &'a mut Truth,
     random: Random,
     device: u64,
-    /// The events of its trace.
     pub(crate) events: Vec<Value>,
     host: i64,
     before: Before,
@@ -79,7 +77,6 @@ impl<'a> Rank<'a> {
         }
     }
 
-    /// Runs every step.
     pub(crate) fn run(&mut self, names: &Names) -> Result<()> {
         let begin = self.host;
         for (number, step) in self.scenario.steps.iter().enumerate() {
@@ -138,10 +135,9 @@ impl<'a> Rank<'a> {
                 self.annotate(&step.name, outer.0 + 100, outer.1 + 100);
                 self.host += 200;
                 if let Some((first, last)) = self.on_device {
-                    self.events.push(json!({
-                        "ph": "X", "cat": "gpu_user_annotation", "name": step.name, "pid": self.device,
-                        "tid": COMPUTE, "ts": micros(first), "dur": micros(last - first), "args": {},
-                    }));
+                    let place = (self.device as i64, COMPUTE);
+                    let seen = event("gpu_user_annotation", &step.name, place, (first, last), json!({}));
+                    self.events.push(seen);
                 }
             }
             Nesting::ProfilerSteps => {
@@ -156,7 +152,6 @@ impl<'a> Rank<'a> {
         self.host_event("user_annotation", name, begin, end, json!({}));
     }
 
-    /// What the recording does at the beginning of a step.
     fn disturb(&mut self, artefact: Option<Artefact>) {
         match artefact {
             None => {}
@@ -181,17 +176,10 @@ impl<'a> Rank<'a> {
     fn close_layer(&mut self, open: Option<(u64, i64)>) {
         if let Some((layer, begin)) = open {
             self.host += 200;
-            self.host_event(
-                "user_annotation",
-                &format!("module:model.layers.{layer}"),
-                begin,
-                self.host,
-                json!({}),
-            );
+            self.annotate(&format!("module:model.layers.{layer}"), begin, self.host);
         }
     }
 
-    /// Waits for the tokens, chooses what runs next.
     fn between_steps(&mut self) {
         if self.random.happens(0.5) {
             self.wait();
@@ -352,7 +340,6 @@ impl<'a> Rank<'a> {
     }
 }
 
-/// A call that launches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call {
     end: i64,
@@ -397,25 +384,16 @@ impl Rank<'_> {
     }
 
     fn host_event(&mut self, category: &str, name: &str, begin: i64, end: i64, args: Value) {
-        self.events.push(json!({
-            "ph": "X", "cat": category, "name": name, "pid": 4242, "tid": 4242,
-            "ts": micros(begin), "dur": micros(end - begin), "args": args,
-        }));
+        self.events.push(event(category, name, HOST, (begin, end), args));
     }
 
     fn emit(&mut self, item: &Item, stream: i64, start: i64, call: Call) {
         let category = if item.what == Planted::Copies { "gpu_memcpy" } else { "kernel" };
         let (first, last) = self.on_device.unwrap_or((start, start));
-        self.on_device = Some((first.min(start), last.max(start + item.dur_ns)));
-        self.events.push(json!({
-            "ph": "X", "cat": category, "name": item.name, "pid": self.device, "tid": stream,
-            "ts": micros(start), "dur": micros(item.dur_ns),
-            "args": {"device": self.device, "stream": stream, "correlation": call.correlation},
-        }));
+        let end = start + item.dur_ns;
+        self.on_device = Some((first.min(start), last.max(end)));
+        let args = json!({"device": self.device, "stream": stream, "correlation": call.correlation});
+        let place = (self.device as i64, stream);
+        self.events.push(event(category, item.name, place, (start, end), args));
     }
-}
-
-/// Microseconds, as Kineto writes times: the digits are whole nanoseconds.
-fn micros(ns: i64) -> f64 {
-    ns as f64 / 1000.0
 }

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::truth::Work;
 use crate::random::Random;
 
-/// How an engine annotates its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// `execute_32_context_0(…)_generation_32(sq32sk55086…)`: tells everything.
@@ -21,85 +20,59 @@ pub(crate) enum Style {
     Words,
 }
 
-/// Annotations beside those that name the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nesting {
     /// None.
     Plain,
-    /// Another name of the step inside its annotation.
     Inside,
-    /// Another name of the step around its annotation.
     Around,
     /// The same name again, as of a second tool, and drawn once more on the device.
     Twice,
-    /// `ProfilerStep#n` around each step.
     ProfilerSteps,
     /// `ProfilerStep#0` around all steps.
     OneProfilerStep,
 }
 
-/// What the recording itself did in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Artefact {
-    /// The profiler was stopped and started.
+pub(crate) enum Artefact {
     Profiler,
     /// The host waited for work that is not in the trace.
     Unrecorded,
 }
 
-/// One forward pass.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
-    /// What it does.
-    pub phase: RunPhase,
-    /// What its annotation says.
-    pub name: String,
-    /// What another annotation says of it.
-    pub other_name: String,
-    /// What the recording did in it.
-    pub artefact: Option<Artefact>,
-    /// Whether it replays a graph.
-    pub is_graph: bool,
-    /// Whether annotation and options tell its shape.
-    pub is_told: bool,
-    /// Least time by class of the static model.
-    pub floors: Vec<(&'static str, f64)>,
+    pub(crate) phase: RunPhase,
+    pub(crate) name: String,
+    pub(crate) other_name: String,
+    pub(crate) artefact: Option<Artefact>,
+    pub(crate) is_graph: bool,
+    pub(crate) is_told: bool,
+    pub(crate) floors: Vec<(&'static str, f64)>,
 }
 
-/// How often what goes wrong.
 #[derive(Debug)]
 pub(crate) struct Habits {
-    /// Longest time of the host between two calls.
     pub(crate) pace_ns: i64,
     /// Chance that the host does something else before a launch.
     pub(crate) busy: f64,
     /// Chance that it waits for the device before a launch.
     pub(crate) sync: f64,
-    /// Chance that the device needs time between two queued kernels.
     pub(crate) dispatch: f64,
-    /// Chance that a queued kernel waits for something.
     pub(crate) dependency: f64,
     /// Chance of work that is not needed, after a kernel.
     pub(crate) unneeded: f64,
-    /// Chance that communication, copies and unneeded work overlap with kernels.
     pub(crate) overlap: f64,
 }
 
-/// Everything that the ranks have in common.
 pub(crate) struct Scenario {
-    /// `config.json`.
     pub(crate) config: Value,
-    /// Layers of the model.
     pub(crate) layers: u64,
-    /// Whether its layers have experts.
     pub(crate) has_experts: bool,
-    /// The device.
     pub(crate) device: &'static Device,
     /// Ranks, which share each layer.
     pub(crate) ranks: u64,
-    /// How steps are annotated.
     pub(crate) style: Style,
-    /// What is annotated besides.
     pub(crate) nesting: Nesting,
     /// Tokens in the cache of each sequence, where annotations do not tell.
     pub(crate) context: Option<u64>,
@@ -107,16 +80,13 @@ pub(crate) struct Scenario {
     pub(crate) batch: Option<u64>,
     /// The steps, in order.
     pub(crate) steps: Vec<Step>,
-    /// Kernel time above the floor, by kind of work.
     pub(crate) inefficiency: [(Work, f64); 4],
-    /// How much goes wrong.
     pub(crate) habits: Habits,
 }
 
 const DEVICES: &[&str] = &["H100 SXM", "H200 SXM", "B200", "A100 SXM 80GB", "L40S", "MI300X"];
 
 impl Scenario {
-    /// The scenario of a seed.
     pub(crate) fn new(seed: u64, ranks: Option<u64>) -> Result<Self> {
         let random = &mut Random::new(seed, 0);
         let ranks = ranks.unwrap_or_else(|| *random.pick(&[1, 1, 2, 4]));
@@ -210,10 +180,8 @@ fn config(random: &mut Random, layers: u64, has_experts: bool, ranks: u64) -> Va
     config
 }
 
-/// What goes through the model in a step.
 struct Sizes {
     number: i64,
-    /// Prompts, and the new tokens of each.
     prompts: (u64, u64),
     /// Tokens of each prompt that were cached before.
     cached: u64,

@@ -7,16 +7,11 @@ use super::scenario::{Scenario, Step};
 use super::truth::{Planted, Work};
 use crate::random::Random;
 
-/// An activity of the device.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Item {
-    /// What it is.
     pub(crate) what: Planted,
-    /// Its name.
     pub(crate) name: &'static str,
-    /// How long it runs.
     pub(crate) dur_ns: i64,
-    /// The layer that it is part of.
     pub(crate) layer: Option<u64>,
 }
 
@@ -40,8 +35,7 @@ fn doers(class: &str, scenario: &Scenario, names: &Names) -> Result<Option<(u64,
     }))
 }
 
-/// The work of a step, part by part.
-pub struct StepWork<'a> {
+pub(crate) struct StepWork<'a> {
     scenario: &'a Scenario,
     names: &'a Names,
     step: &'a Step,
@@ -49,7 +43,6 @@ pub struct StepWork<'a> {
 }
 
 impl<'a> StepWork<'a> {
-    /// The activities of a step.
     pub(crate) fn items(
         scenario: &'a Scenario,
         names: &'a Names,

@@ -1,31 +1,25 @@
 //! Attention that is far from its roof.
 
+use crate::advice::case::{AdviceKind, AdviceRule, Case, Draft};
 use crate::advice::engine::{Device, Engine};
 use crate::advice::roof;
-use crate::advice::{AdviceKind, AdviceRule, Case, Draft};
 use crate::kernel_catalog::KernelClass;
 
-/// The rule.
-pub(super) struct AttentionKernels;
-
-impl AdviceRule for AttentionKernels {
-    fn name(&self) -> &'static str {
-        "attention_kernels"
-    }
-    fn about(&self) -> &'static str {
-        "Attention kernels that reach less than 65 % of their roof (memory bandwidth or peak FLOP/s, whichever limits the \
+pub(super) const RULE: AdviceRule = AdviceRule {
+    name: "attention_kernels",
+    about: "Attention kernels that reach less than 65 % of their roof (memory bandwidth or peak FLOP/s, whichever limits the \
          work of the model). High: they reach 80 %, as the best kernels do; low: half of that. Names the backends that \
-         the engine has for the device."
-    }
-    fn kind(&self) -> AdviceKind {
-        AdviceKind::Kernel
-    }
-    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let Some(far) = roof::far(case, &[KernelClass::Attention])? else { return Ok(None) };
-        let risk = "Backends differ in what they support: sinks, sliding windows, fp8 KV caches, block \
-                    sizes. Compare outputs.";
-        Ok(Some(roof::draft(case, &far, "Attention kernels", change(case), risk)))
-    }
+         the engine has for the device.",
+    kind: AdviceKind::Kernel,
+    judge,
+    ..AdviceRule::DEPLOYMENT
+};
+
+fn judge(case: &Case<'_>) -> Result<Option<Draft>, String> {
+    let Some(far) = roof::far(case, &[KernelClass::Attention])? else { return Ok(None) };
+    let risk = "Backends differ in what they support: sinks, sliding windows, fp8 KV caches, block \
+                sizes. Compare outputs.";
+    Ok(Some(roof::draft(case, &far, "Attention kernels", change(case), risk)))
 }
 
 fn change(case: &Case<'_>) -> String {

@@ -1,10 +1,14 @@
-//! What a rule may look at.
+//! What a rule is, what it may look at, and what it answers.
+
+use std::borrow::Cow;
 
 use rooflens_schema::tables::GapCause;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::advice::{Draft, Range, Slowdown, is_judged};
 use crate::analyses::{
-    DevicePeaks, Gaps, KernelStat, Kernels, LateHost, LatePhase, Ledger, OUTSIDE, PhaseLedger,
+    DevicePeaks, FrameStat, Frames, Gaps, KernelStat, Kernels, LateHost, LatePhase, Ledger, OUTSIDE,
+    OperatorStat, Operators, PhaseLedger,
 };
 use crate::finding::Findings;
 use crate::host_kind::HostKind;
@@ -12,15 +16,107 @@ use crate::kernel_catalog::KernelClass;
 use crate::ledger::{Floor, Line, kernels_floor_ns};
 use crate::sentence::{percent, things, time};
 
+/// A rule.
+pub struct AdviceRule {
+    /// Stable word.
+    pub name: &'static str,
+    /// When it applies and how the gain is computed: the text of `rooflens explain`.
+    pub about: &'static str,
+    pub(crate) kind: AdviceKind,
+    pub(crate) same_work: bool,
+    pub(crate) shortens_steps: bool,
+    /// Advice for a phase; nothing if there is nothing to gain; an error that names what is missing to decide.
+    pub(crate) judge: fn(&Case<'_>) -> Result<Option<Draft>, String>,
+}
+
+impl AdviceRule {
+    /// What most rules have in common.
+    pub(super) const DEPLOYMENT: AdviceRule = AdviceRule {
+        name: "",
+        about: "",
+        kind: AdviceKind::Deployment,
+        same_work: true,
+        shortens_steps: true,
+        judge: |_| Ok(None),
+    };
+}
+
+/// What is to be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AdviceKind {
+    /// How the trace is recorded: the run itself does not gain.
+    Recording,
+    /// How the model is run: flags, sizes, formats, the code around it.
+    #[default]
+    Deployment,
+    /// Which kernels run, and how they are tuned.
+    Kernel,
+    /// The model itself: it has to be trained anew.
+    Design,
+}
+
+/// What a rule answers about a phase; fields without a comment are those of `Advice`.
+pub struct Draft {
+    pub(crate) title: String,
+    /// Time saved over all steps of the phase, ns; none if it is unknown.
+    pub(crate) gain_ns: Option<Range>,
+    pub(crate) acts_on_ns: f64,
+    pub(crate) evidence: Vec<String>,
+    pub(crate) computed: String,
+    pub(crate) change: String,
+    pub(crate) risk: String,
+    pub(crate) comes_first: bool,
+}
+
+/// A least and a most.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Range {
+    /// The least.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+}
+
+impl Range {
+    /// From one to the other.
+    pub fn new(low: f64, high: f64) -> Self {
+        Range { low, high }
+    }
+
+    /// Halfway: what advice is ordered by.
+    pub(crate) fn middle(self) -> f64 {
+        self.low.midpoint(self.high)
+    }
+
+    pub(super) fn times(self, factor: f64) -> Self {
+        Range { low: self.low * factor, high: self.high * factor }
+    }
+
+    pub(super) fn within(self, most: f64) -> Self {
+        let high = self.high.clamp(0.0, most);
+        Range { low: self.low.clamp(0.0, high), high }
+    }
+}
+
+/// Steps of a phase with and without the profiler.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Slowdown {
+    /// The phase.
+    pub phase: Cow<'static, str>,
+    /// A step in the trace, median.
+    pub profiled_step_ns: f64,
+    /// A step without a profiler, median.
+    pub unprofiled_step_ns: f64,
+    /// The first in multiples of the second.
+    pub ratio: f64,
+}
+
 /// A phase, and everything around it.
 pub struct Case<'a> {
-    /// The whole ledger.
     pub(crate) ledger: &'a Ledger,
-    /// The phase in question.
     pub(crate) phase: &'a PhaseLedger,
-    /// The other findings.
     pub(crate) findings: &'a Findings,
-    /// What is known besides the trace.
     pub(crate) context: &'a RunContext,
 }
 
@@ -107,13 +203,29 @@ pub struct Tiles {
 impl Alternative {
     /// The least time of the model's kernels after the change, in parts of what it was. Not a number where nothing has
     /// to be done.
-    #[must_use]
     pub fn ratio(&self) -> f64 {
         kernels_floor_ns(&self.floors) / kernels_floor_ns(&self.unchanged)
     }
 }
 
+/// A stretch without any activity is what the recording left, not work that could be done faster.
+pub(super) fn is_judged(phase: &PhaseLedger) -> bool {
+    phase.wall_ns > 0 && phase.activities > 0
+}
+
 impl<'a> Case<'a> {
+    pub(super) fn kernels(&self) -> &'a [KernelStat] {
+        self.findings.get::<Kernels>().map_or(&[], |found| &found.0)
+    }
+
+    pub(super) fn operators(&self) -> &'a [OperatorStat] {
+        self.findings.get::<Operators>().map_or(&[], |found| &found.0)
+    }
+
+    pub(super) fn frames(&self) -> &'a [FrameStat] {
+        self.findings.get::<Frames>().map_or(&[], |found| &found.0)
+    }
+
     /// The largest part of a GEMM's time that another format can save on this device: 1 - old peak / new peak, rounded
     /// down to a hundredth. None where the device or one of its peaks is not known.
     pub(super) fn most_saved(&self, old: &str, new: &str) -> Option<f64> {
@@ -122,12 +234,10 @@ impl<'a> Case<'a> {
         saved.is_finite().then(|| (saved.max(0.0) * 100.0).floor() / 100.0)
     }
 
-    /// Whether the timeline is that of a device.
     pub(super) fn is_device(&self) -> bool {
         self.ledger.timeline == "device"
     }
 
-    /// The time on a line of the phase.
     pub(super) fn on(&self, line: Line) -> f64 {
         self.phase.on(line) as f64
     }
@@ -137,13 +247,11 @@ impl<'a> Case<'a> {
         self.on(Line::Floor) + self.on(Line::Inefficiency) + self.on(Line::Kernels)
     }
 
-    /// Time of classes of kernels.
     pub(super) fn classes_ns(&self, classes: &[KernelClass]) -> f64 {
         let found = self.phase.classes.iter().filter(|class| classes.contains(&class.class));
         found.map(|class| class.ns as f64).sum()
     }
 
-    /// Time of matmuls.
     pub(super) fn products_ns(&self) -> f64 {
         self.classes_ns(&[KernelClass::Gemm, KernelClass::Gemv, KernelClass::Moe, KernelClass::Convolution])
     }
@@ -151,9 +259,8 @@ impl<'a> Case<'a> {
     /// Time of kernels by classes of which `counts` holds: the findings are of all phases, so the phase has its part
     /// of each kernel by the time of its class.
     pub(super) fn kernels_where(&self, classes: &[KernelClass], counts: impl Fn(&KernelStat) -> bool) -> f64 {
-        let rows = self.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
         let part = |class: &KernelClass| {
-            let rows = rows.iter().filter(|row| row.class == class.as_str());
+            let rows = self.kernels().iter().filter(|row| row.class == class.as_str());
             let (all, these) = rows.fold((0.0, 0.0), |(all, these), row| {
                 let ns = row.total_ns as f64;
                 (all + ns, these + if counts(row) { ns } else { 0.0 })
@@ -163,7 +270,6 @@ impl<'a> Case<'a> {
         classes.iter().map(part).sum()
     }
 
-    /// The time of all phases that rules judge.
     pub(super) fn judged_ns(&self) -> f64 {
         self.ledger.phases.iter().filter(|phase| is_judged(phase)).map(|phase| phase.wall_ns as f64).sum()
     }
@@ -180,7 +286,6 @@ impl<'a> Case<'a> {
         self.on(Line::CpuBound) * idle / gap.total_ns as f64
     }
 
-    /// Where the host was late in this phase, and with what.
     pub(super) fn late_host(&self) -> Option<&'a LatePhase> {
         let LateHost(rows) = self.findings.get::<LateHost>()?;
         rows.iter().find(|row| row.phase == self.phase.phase)
@@ -202,7 +307,6 @@ impl<'a> Case<'a> {
         if self.phase.steps > 0 { " per step" } else { "" }
     }
 
-    /// Mean time per step.
     pub(super) fn per_step(&self, ns: f64) -> f64 {
         ns / self.phase.steps.max(1) as f64
     }
@@ -219,12 +323,19 @@ impl<'a> Case<'a> {
         format!("`{name}`: {} in {calls}{}", time(ns as f64), self.of_trace())
     }
 
-    /// Behind a number that is of the whole trace, where that is more than the phase.
+    pub(super) fn spent_in<'r>(
+        &self,
+        rows: impl IntoIterator<Item = &'r KernelStat>,
+        words: [&str; 2],
+    ) -> impl Iterator<Item = String> {
+        let rows = rows.into_iter().take(3);
+        rows.map(move |row| self.spent(&row.short_name, row.total_ns, row.count, words))
+    }
+
     pub(super) fn of_trace(&self) -> &'static str {
         if self.ledger.phases.len() > 1 { " (whole trace)" } else { "" }
     }
 
-    /// Steps in words: `decode step`.
     pub(super) fn step_word(&self) -> String {
         match &*self.phase.phase {
             OUTSIDE => "time outside steps".to_owned(),
@@ -233,7 +344,6 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The lower bounds after a change that a rule may advise.
     pub(super) fn alternative(&self, rule: &'static str) -> Result<&'a Alternative, String> {
         let found = self.alternatives(rule)?.next();
         found.ok_or_else(|| "the model cannot be changed this way, or already is".to_owned())
@@ -269,18 +379,15 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// The lower bound of the phase's kernels on all devices, and the same after a change.
     pub(super) fn bounds_ns(&self, other: &Alternative) -> (f64, f64) {
         let old = kernels_floor_ns(&self.phase.floors);
         (old, old * other.ratio())
     }
 
-    /// How often the ledger counts a step of an alternative: on every device of its process.
     pub(super) fn repeats(&self, other: &Alternative) -> f64 {
         kernels_floor_ns(&self.phase.floors) / kernels_floor_ns(&other.unchanged)
     }
 
-    /// What kernels gain where their lower bound shrinks; see [`Case::shrunk`].
     pub(super) fn smaller_floor(&self, other: &Alternative) -> Option<Range> {
         let (old, new) = self.bounds_ns(other);
         self.shrunk(old, new)
@@ -303,7 +410,6 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// How lower bounds changed, for the evidence.
     pub(super) fn floors_row(&self, other: &Alternative) -> String {
         let (old, new) = self.bounds_ns(other);
         format!(

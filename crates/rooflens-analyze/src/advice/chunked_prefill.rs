@@ -1,11 +1,8 @@
 //! Read prompts in chunks that decode rides along with.
 
-use crate::advice::{AdviceRule, Case, Draft, Range};
+use crate::advice::case::{AdviceRule, Case, Draft, Range};
 use crate::ledger::PrefillStall;
 use crate::sentence::{count, things, time};
-
-/// The rule.
-pub(super) struct ChunkedPrefill;
 
 /// Tokens of prompts in a step, the largest that halves the longest wait is advised. Sarathi-Serve (arXiv
 /// 2403.02310) has budgets of 512 and 2,048 tokens for strict and for relaxed targets; vLLM's "Optimization and
@@ -15,88 +12,85 @@ const CHUNKS: &[i64] = &[2048, 1024, 512];
 /// A wait that is worth a word, in usual times between two tokens.
 const MUCH_LONGER: f64 = 3.0;
 
-impl AdviceRule for ChunkedPrefill {
-    fn name(&self) -> &'static str {
-        "chunked_prefill"
-    }
-    fn about(&self) -> &'static str {
-        "Sequences that wait at least three times the median for their next token while other prompts are \
+pub(super) const RULE: AdviceRule = AdviceRule {
+    name: "chunked_prefill",
+    about: "Sequences that wait at least three times the median for their next token while other prompts are \
          prefilled. Chunking bounds the longest wait, given in the title: a chunk takes its fraction of it \
          by tokens. Gain in total time: low is zero, since the prompts are still prefilled; high is one \
-         decode step per chunk, which runs along with it."
+         decode step per chunk, which runs along with it.",
+    judge,
+    ..AdviceRule::DEPLOYMENT
+};
+
+fn judge(case: &Case<'_>) -> Result<Option<Draft>, String> {
+    let stalls = &case.ledger.stalls;
+    // Time of decode: that of mixed steps where the engine has no other.
+    let speaks_of = if case.ledger.phase("decode").is_some() { "decode" } else { "mixed" };
+    if case.phase.phase != speaks_of {
+        return Ok(None);
     }
-    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let stalls = &case.ledger.stalls;
-        // Time of decode: that of mixed steps where the engine has no other.
-        let speaks_of = if case.ledger.phase("decode").is_some() { "decode" } else { "mixed" };
-        if case.phase.phase != speaks_of {
-            return Ok(None);
-        }
-        let Some(longest) = stalls.rows.iter().max_by_key(|stall| stall.ns) else {
-            return match stalls.untold {
-                0 => Ok(None),
-                _ => Err("prompts are prefilled between decode steps, but the trace does not record the \
-                          batch and tokens of these steps, so it is not known which sequences wait"
-                    .to_owned()),
-            };
+    let Some(longest) = stalls.rows.iter().max_by_key(|stall| stall.ns) else {
+        return match stalls.untold {
+            0 => Ok(None),
+            _ => Err("prompts are prefilled between decode steps, but the trace does not record the \
+                      batch and tokens of these steps, so it is not known which sequences wait"
+                .to_owned()),
         };
-        let Some(usual) = stalls.usual_ns().map(|ns| ns as f64).filter(|ns| *ns > 0.0) else {
-            return Err("no decode step follows another without prefill in between: the time per token \
-                        without prefill is not known"
-                .to_owned());
-        };
-        let chunk = CHUNKS.iter().copied().find(|chunk| longest.prompt_tokens >= 2 * chunk);
-        let Some(chunk) = chunk.filter(|_| longest.ns as f64 >= MUCH_LONGER * usual) else { return Ok(None) };
-        let part = chunk as f64 / longest.prompt_tokens as f64;
-        let after = usual + (longest.ns as f64 - usual) * part;
-        let rides: i64 = stalls.rows.iter().map(|stall| rides(stall, chunk)).sum();
-        let rides = rides.min(i64::try_from(case.phase.steps).unwrap_or(i64::MAX));
-        let long: Vec<&PrefillStall> =
-            stalls.rows.iter().filter(|stall| stall.ns as f64 >= MUCH_LONGER * usual).collect();
-        let waited: f64 = long.iter().map(|stall| stall.ns as f64 - usual).sum();
-        Ok(Some(Draft {
-            title: format!(
-                "Prefill in chunks of {} tokens: the longest wait for a token becomes about {} instead of {}",
-                count(chunk),
-                time(after),
-                time(longest.ns as f64)
+    };
+    let Some(usual) = stalls.usual_ns().map(|ns| ns as f64).filter(|ns| *ns > 0.0) else {
+        return Err("no decode step follows another without prefill in between: the time per token \
+                    without prefill is not known"
+            .to_owned());
+    };
+    let chunk = CHUNKS.iter().copied().find(|chunk| longest.prompt_tokens >= 2 * chunk);
+    let Some(chunk) = chunk.filter(|_| longest.ns as f64 >= MUCH_LONGER * usual) else { return Ok(None) };
+    let part = chunk as f64 / longest.prompt_tokens as f64;
+    let after = usual + (longest.ns as f64 - usual) * part;
+    let rides: i64 = stalls.rows.iter().map(|stall| rides(stall, chunk)).sum();
+    let rides = rides.min(i64::try_from(case.phase.steps).unwrap_or(i64::MAX));
+    let long: Vec<&PrefillStall> =
+        stalls.rows.iter().filter(|stall| stall.ns as f64 >= MUCH_LONGER * usual).collect();
+    let waited: f64 = long.iter().map(|stall| stall.ns as f64 - usual).sum();
+    Ok(Some(Draft {
+        title: format!(
+            "Prefill in chunks of {} tokens: the longest wait for a token becomes about {} instead of {}",
+            count(chunk),
+            time(after),
+            time(longest.ns as f64)
+        ),
+        gain_ns: Some(Range::new(0.0, rides as f64 * usual)),
+        acts_on_ns: rides as f64 * usual,
+        comes_first: false,
+        evidence: vec![
+            format!(
+                "longest wait: at least {} waited {} for their next token, while {} were prefilled",
+                things(longest.waiting, "sequence", "sequences"),
+                time(longest.ns as f64),
+                things(longest.prompt_tokens, "token", "tokens")
             ),
-            gain_ns: Some(Range::new(0.0, rides as f64 * usual)),
-            acts_on_ns: rides as f64 * usual,
-            comes_first: false,
-            evidence: vec![
-                format!(
-                    "longest wait: at least {} waited {} for their next token, while {} were prefilled",
-                    things(longest.waiting, "sequence", "sequences"),
-                    time(longest.ns as f64),
-                    things(longest.prompt_tokens, "token", "tokens")
-                ),
-                format!("without prefill, the next token comes after {} (median)", time(usual)),
-                format!(
-                    "{} of at least three times that: {} above the median in total",
-                    things(long.len() as i64, "wait", "waits"),
-                    time(waited)
-                ),
-            ],
-            computed: format!(
-                "the wait of a chunk is its fraction of the longest wait, by tokens; total time falls by \
-                 nothing, up to {} of {} that run along with chunks",
-                things(rides, "decode step", "decode steps"),
-                time(usual)
+            format!("without prefill, the next token comes after {} (median)", time(usual)),
+            format!(
+                "{} of at least three times that: {} above the median in total",
+                things(long.len() as i64, "wait", "waits"),
+                time(waited)
             ),
-            change: format!(
-                "vLLM: --enable-chunked-prefill --max-num-batched-tokens {chunk}; SGLang: --chunked-prefill-size {chunk} \
-                 --enable-mixed-chunk"
-            ),
-            risk:
-                "TTFT of long prompts increases: every chunk reads the weights and the KV cache of earlier \
-                   chunks again."
-                    .to_owned(),
-        }))
-    }
+        ],
+        computed: format!(
+            "the wait of a chunk is its fraction of the longest wait, by tokens; total time falls by \
+             nothing, up to {} of {} that run along with chunks",
+            things(rides, "decode step", "decode steps"),
+            time(usual)
+        ),
+        change: format!(
+            "vLLM: --enable-chunked-prefill --max-num-batched-tokens {chunk}; SGLang: --chunked-prefill-size {chunk} \
+             --enable-mixed-chunk"
+        ),
+        risk: "TTFT of long prompts increases: every chunk reads the weights and the KV cache of earlier \
+               chunks again."
+            .to_owned(),
+    }))
 }
 
-/// Decode steps that would ride along with the prompts of a stall, and did not.
 fn rides(stall: &PrefillStall, chunk: i64) -> i64 {
     let chunks = stall.prompt_tokens / chunk + i64::from(stall.prompt_tokens % chunk > 0);
     chunks - i64::from(stall.rode)

@@ -1,16 +1,14 @@
 //! Which engine and which device a trace is of, so that only options that exist there are named.
 
-use crate::advice::Case;
-use crate::analyses::{BACKWARD, Frames, Kernels, Launches, Operators, Phases, Trace};
+use crate::advice::case::Case;
+use crate::analyses::{BACKWARD, KernelStat, Launches, Phases, Trace};
+use crate::kernel_catalog::{KernelClass, made_by};
 
 /// What ran the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Engine {
-    /// vLLM.
     Vllm,
-    /// SGLang.
     Sglang,
-    /// PyTorch, with a model of Hugging Face transformers or of one's own.
     Pytorch,
 }
 
@@ -27,19 +25,13 @@ impl Engine {
 /// Generations of devices that have other kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Device {
-    /// NVIDIA B200 and its kin.
     Blackwell,
-    /// NVIDIA H100 and its kin.
     Hopper,
     /// NVIDIA V100, T4 and their kin: tensor cores for fp16 alone.
     Volta,
-    /// Another of NVIDIA.
     Nvidia,
-    /// AMD MI350X, MI355X: gfx950.
     Gfx950,
-    /// AMD MI300X, MI325X: gfx942.
     Gfx942,
-    /// Another of AMD.
     Amd,
 }
 
@@ -81,15 +73,12 @@ impl Case<'_> {
             _ => {}
         }
         let steps = self.findings.get::<Phases>().map_or(&[][..], |found| &found.0);
-        let frames = self.findings.get::<Frames>().map_or(&[][..], |found| &found.0);
-        let operators = self.findings.get::<Operators>().map_or(&[][..], |found| &found.0);
-        let kernels = self.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
         let has_step = |prefix: &str, word: &str| {
             steps.iter().any(|step| step.name.starts_with(prefix) && step.name.contains(word))
         };
-        let has_file = |word: &str| frames.iter().any(|frame| frame.name.contains(word));
-        let has_operator = |prefix: &str| operators.iter().any(|row| row.name.starts_with(prefix));
-        let has_library = |name: &str| kernels.iter().any(|row| row.library.as_deref() == Some(name));
+        let has_file = |word: &str| self.frames().iter().any(|frame| frame.name.contains(word));
+        let has_operator = |prefix: &str| self.operators().iter().any(|row| row.name.starts_with(prefix));
+        let has_library = |name: &str| self.kernels().iter().any(|row| row.library.as_deref() == Some(name));
         // Names of steps are an engine's own. By all else SGLang comes first: it has kernels of vLLM, and a kernel of
         // both may be known as SGLang's.
         let is_vllm = has_step("execute_", "context_");
@@ -104,11 +93,9 @@ impl Case<'_> {
         has_operator("aten::").then_some(Engine::Pytorch)
     }
 
-    /// Whether the trace is of training: a backward pass or an optimizer runs.
     pub(super) fn is_training(&self) -> bool {
-        let operators = self.findings.get::<Operators>().map_or(&[][..], |found| &found.0);
         let ranges = self.findings.get::<Phases>().map_or(&[][..], |found| &found.0);
-        operators.iter().any(|row| row.name.starts_with(BACKWARD))
+        self.operators().iter().any(|row| row.name.starts_with(BACKWARD))
             || ranges.iter().any(|row| row.name.starts_with("Optimizer."))
     }
 
@@ -137,7 +124,6 @@ impl Case<'_> {
         }
     }
 
-    /// `CUDA graph`, or what it is called on this device.
     pub(super) fn graph_word(&self) -> &'static str {
         if self.device().is_some_and(Device::is_amd) { "HIP graph" } else { "CUDA graph" }
     }
@@ -159,12 +145,68 @@ impl Case<'_> {
         options.split("; ").filter(fits).collect::<Vec<_>>().join("; ")
     }
 
-    /// A key of a project's config, where the run is one of a project whose runtime has the key.
     pub(super) fn in_project(&self, runtimes: &[&str], key: &str) -> String {
         let runtime = self.context.runtime.as_deref();
         match runtime.is_some_and(|name| runtimes.contains(&name)) {
             true => format!("; in this project: {key}"),
             false => String::new(),
         }
+    }
+}
+
+/// One generated kernel in so many, or this part of the time, is a compiled model; less is a compiled sampler or a helper.
+const COMPILED: f64 = 0.05;
+/// Beginnings of the names of operators that only a compiled model has.
+const COMPILED_NAMES: &[&str] = &["CompiledFunction", "Torch-Compiled Region"];
+/// From this share of activities on, replays are in use already.
+const CAPTURED: f64 = 0.5;
+/// Classes that multiply by weights.
+const WEIGHTS: &[KernelClass] = &[KernelClass::Gemm, KernelClass::Gemv, KernelClass::Moe];
+
+pub(super) fn is_generated(kernel: &KernelStat) -> bool {
+    made_by(&kernel.name).compiler.is_some()
+}
+
+/// Whether the kernel is PyTorch's own for a single operator, so that a compiler can fuse it with others. Kernels
+/// of engines (vLLM, SGLang, AITER, FlashInfer, TensorRT-LLM …) are fused by hand.
+pub(super) fn is_eager(kernel: &KernelStat) -> bool {
+    let making = made_by(&kernel.name);
+    matches!(kernel.library.as_deref(), Some("aten") | None) && making.compiler.is_none() && !making.fused
+}
+
+impl Case<'_> {
+    /// Whether the model went through a compiler: as the run's config has it, else as kernels are named.
+    pub(super) fn is_compiled(&self) -> bool {
+        if let Some(told) = self.context.is_compiled {
+            return told;
+        }
+        // AOTAutograd's functions, and what Dynamo calls a region: where kernels of theirs are more than a helper's.
+        let is_compiled = |name: &str| COMPILED_NAMES.iter().any(|known| name.starts_with(known));
+        let compiled =
+            self.operators().iter().filter(|row| is_compiled(&row.name)).map(|row| row.device_ns as f64);
+        let device: f64 = self.kernels().iter().map(|row| row.total_ns as f64).sum();
+        if device > 0.0 && compiled.sum::<f64>() >= COMPILED * device {
+            return true;
+        }
+        let all: usize = self.kernels().iter().map(|row| row.count).sum();
+        let rows = self.kernels().iter().filter(|row| is_generated(row));
+        let generated: usize = rows.map(|row| row.count).sum();
+        generated > 0 && generated as f64 >= COMPILED * all as f64
+    }
+
+    pub(super) fn is_captured(&self) -> bool {
+        let all: usize = self.ledger.phases.iter().map(|phase| phase.activities).sum();
+        let in_graphs = self.findings.get::<Launches>().map_or(0, |found| found.graph_activities);
+        in_graphs as f64 >= CAPTURED * all.max(1) as f64
+    }
+
+    pub(super) fn quantised_kernel(&self) -> Option<&KernelStat> {
+        let multiplies = |row: &&KernelStat| WEIGHTS.iter().any(|class| row.class == class.as_str());
+        self.kernels().iter().filter(multiplies).find(|row| made_by(&row.name).quantized)
+    }
+
+    pub(super) fn narrow_cache_kernel(&self) -> Option<&KernelStat> {
+        let reads = |row: &&KernelStat| row.class == KernelClass::Attention.as_str();
+        self.kernels().iter().filter(reads).find(|row| made_by(&row.name).quantized)
     }
 }

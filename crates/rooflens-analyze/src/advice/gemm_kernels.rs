@@ -1,32 +1,26 @@
 //! GEMMs that are far from their roof.
 
+use crate::advice::case::{AdviceKind, AdviceRule, Case, Draft};
 use crate::advice::engine::{Device, Engine};
 use crate::advice::roof::{self, Far};
-use crate::advice::{AdviceKind, AdviceRule, Case, Draft};
 use crate::analyses::Operators;
 use crate::kernel_catalog::KernelClass;
 
-/// The rule.
-pub(super) struct GemmKernels;
-
-impl AdviceRule for GemmKernels {
-    fn name(&self) -> &'static str {
-        "gemm_kernels"
-    }
-    fn about(&self) -> &'static str {
-        "GEMMs and GEMVs that reach less than 65 % of their roof (memory bandwidth or peak FLOP/s, whichever limits the \
+pub(super) const RULE: AdviceRule = AdviceRule {
+    name: "gemm_kernels",
+    about: "GEMMs and GEMVs that reach less than 65 % of their roof (memory bandwidth or peak FLOP/s, whichever limits the \
          work of the model). High: they reach 80 %, as the best kernels do; low: half of that. Names how to \
-         tune the library in use."
-    }
-    fn kind(&self) -> AdviceKind {
-        AdviceKind::Kernel
-    }
-    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let Some(far) = roof::far(case, &[KernelClass::Gemm, KernelClass::Gemv])? else { return Ok(None) };
-        let risk = "A tuned choice is for one version of the library, one device and these sizes: tune again after an \
-                    upgrade.";
-        Ok(Some(roof::draft(case, &far, "GEMMs", change(case, &far), risk)))
-    }
+         tune the library in use.",
+    kind: AdviceKind::Kernel,
+    judge,
+    ..AdviceRule::DEPLOYMENT
+};
+
+fn judge(case: &Case<'_>) -> Result<Option<Draft>, String> {
+    let Some(far) = roof::far(case, &[KernelClass::Gemm, KernelClass::Gemv])? else { return Ok(None) };
+    let risk = "A tuned choice is for one version of the library, one device and these sizes: tune again after an \
+                upgrade.";
+    Ok(Some(roof::draft(case, &far, "GEMMs", change(case, &far), risk)))
 }
 
 fn change(case: &Case<'_>, far: &Far<'_>) -> String {

@@ -8,7 +8,6 @@
 //!
 //! To add a rule: a file here, a `mod` line and an entry in [`ALL`].
 
-mod already;
 mod attention_kernels;
 mod case;
 mod chunked_prefill;
@@ -46,7 +45,10 @@ mod throttling;
 mod tile_fit;
 mod warmup_step;
 
-pub use case::{Alternative, Case, Padding, RunContext, Tiles, UnprofiledSteps};
+pub use case::{
+    AdviceKind, AdviceRule, Alternative, Case, Draft, Padding, Range, RunContext, Slowdown, Tiles,
+    UnprofiledSteps,
+};
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -55,15 +57,47 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Launches, Ledger, OUTSIDE, PhaseLedger, Trace};
-use crate::finding::Findings;
+use crate::analyses::{Launches, Ledger, OUTSIDE, Trace};
+use crate::finding::{Analysis, Derived, FindingType, Findings};
+use case::is_judged;
 
 /// From this share of the time of all phases that are judged, a gain is worth a line.
 const WORTH_A_LINE: f64 = 0.01;
 /// A range whose high end is more than this many times its low end says nothing.
 const WIDEST: f64 = 10.0;
-/// A profiled step that takes this many times as long as one without the profiler is warned of.
-const SLOWED_DOWN: f64 = 1.5;
+
+pub(crate) const ANALYSIS: Analysis = Analysis {
+    name: "advice",
+    question: "What should be changed, and what is the expected gain?",
+    needs: "device activity or operators",
+    is_special: false,
+    finding: FindingType::object::<AdviceList>(),
+    start: || {
+        Box::new(Derived(|earlier| {
+            earlier.get::<Ledger>()?;
+            Some(Box::new(advise(earlier, &RunContext::default())))
+        }))
+    },
+    explain: "\
+Rules over the time ledger and the other findings; `rooflens list rules` names them. Each item has the phase that
+gains and a range: `low` is supported by the measured numbers, `high` is the best case. Gains are shares of the
+phase's time. They overlap; do not add them.
+
+- `items`: first problems of the recording that hide the run, then changes that keep the work the same, changes of
+  the work (`same_work` false: a larger batch), other changes of the recording, and changes to the model's design;
+  each sorted by gain, by the middle of the range. Gains below 1 % of the total are omitted.
+- `kind`: what is changed: `recording`, `deployment`, `kernel`, or `design`, which takes another model.
+- `gain_ns`: time saved over all steps of the phase; `gain_share`: the same / the phase's time; `step_gain_ns`: the same
+  / steps. Null if the range would be wider than 10:1 or is unknown: `computed` says why.
+- `acts_on_ns`: the time that the change affects, an upper bound of the gain.
+- `evidence`, `computed`: the rows that support it, and how the gain is computed from them.
+- `change`, `risk`: what to do, and what may go wrong.
+- `unprofiled`: phases whose steps were also measured without a profiler: `profiled_step_ns`, `unprofiled_step_ns` and
+  their `ratio`. Gains of these phases are in the time without it.
+- `not_computed`: rules that could not be evaluated, and which input is missing. Rules about kernels and the model
+  need its lower bound.
+",
+};
 
 /// All advice, in the order in which it should be read: recordings that hide the run, then changes to the
 /// deployment and to kernels that leave the work as it is, then those that change it, other recordings, and
@@ -77,34 +111,6 @@ pub struct AdviceList {
     pub unprofiled: Vec<Slowdown>,
     /// Rules that could not be applied, and what is missing.
     pub not_computed: BTreeMap<Cow<'static, str>, String>,
-}
-
-/// Steps of a phase with and without the profiler.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Slowdown {
-    /// The phase.
-    pub phase: Cow<'static, str>,
-    /// A step in the trace, median.
-    pub profiled_step_ns: f64,
-    /// A step without a profiler, median.
-    pub unprofiled_step_ns: f64,
-    /// The first in multiples of the second.
-    pub ratio: f64,
-}
-
-/// What is to be changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AdviceKind {
-    /// How the trace is recorded: the run itself does not gain.
-    Recording,
-    /// How the model is run: flags, sizes, formats, the code around it.
-    #[default]
-    Deployment,
-    /// Which kernels run, and how they are tuned.
-    Kernel,
-    /// The model itself: it has to be trained anew.
-    Design,
 }
 
 /// One recommended change.
@@ -146,118 +152,43 @@ pub struct Advice {
     expected_ns: f64,
 }
 
-/// A least and a most.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Range {
-    /// The least.
-    pub low: f64,
-    /// The most.
-    pub high: f64,
-}
-
-impl Range {
-    /// From one to the other.
-    #[must_use]
-    pub fn new(low: f64, high: f64) -> Self {
-        Range { low, high }
-    }
-
-    /// Halfway: what advice is ordered by.
-    #[must_use]
-    pub(crate) fn middle(self) -> f64 {
-        self.low.midpoint(self.high)
-    }
-
-    fn times(self, factor: f64) -> Self {
-        Range { low: self.low * factor, high: self.high * factor }
-    }
-
-    fn within(self, most: f64) -> Self {
-        let high = self.high.clamp(0.0, most);
-        Range { low: self.low.clamp(0.0, high), high }
-    }
-}
-
-/// What a rule answers of a phase.
-pub struct Draft {
-    /// See [`Advice::title`].
-    pub(crate) title: String,
-    /// Time saved over all steps of the phase, ns; none where it cannot be told.
-    pub(crate) gain_ns: Option<Range>,
-    /// See [`Advice::acts_on_ns`].
-    pub(crate) acts_on_ns: f64,
-    /// See [`Advice::evidence`].
-    pub(crate) evidence: Vec<String>,
-    /// See [`Advice::computed`].
-    pub(crate) computed: String,
-    /// See [`Advice::change`].
-    pub(crate) change: String,
-    /// See [`Advice::risk`].
-    pub(crate) risk: String,
-    /// Whether other advice is worth little before this is done.
-    pub(crate) comes_first: bool,
-}
-
-/// A rule.
-pub trait AdviceRule: Sync {
-    /// Stable word.
-    fn name(&self) -> &'static str;
-    /// When it speaks and how the gain is computed: the text of `rooflens explain`.
-    fn about(&self) -> &'static str;
-    /// What it changes.
-    fn kind(&self) -> AdviceKind {
-        AdviceKind::Deployment
-    }
-    /// Whether what it advises leaves work, model and devices as they are.
-    fn same_work(&self) -> bool {
-        true
-    }
-    /// Whether what it advises makes steps shorter, not fewer.
-    fn shortens_steps(&self) -> bool {
-        true
-    }
-    /// Advice for a phase; nothing where there is nothing to gain; what is lacking where it cannot tell.
-    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String>;
-}
-
 /// Every rule.
-pub const ALL: &[&dyn AdviceRule] = &[
-    &model_mismatch::ModelMismatch,
-    &profiler_overhead::ProfilerOverhead,
-    &warmup_step::WarmupStep,
-    &cuda_graphs::CudaGraphs,
-    &moe_kernels::MoeKernels,
-    &gemm_kernels::GemmKernels,
-    &attention_kernels::AttentionKernels,
-    &fused_attention::FusedAttention,
-    &host_code::HostCode,
-    &sampler_on_device::SamplerOnDevice,
-    &sync::Sync,
-    &fusion::Fusion,
-    &copy_operators::CopyOperators,
-    &pinned_copies::PinnedCopies,
-    &host_copies::HostCopies,
-    &straggler::StragglerRule,
-    &small_collectives::SmallCollectives,
-    &overlap_communication::OverlapCommunication,
-    &dtype::Dtype,
-    &tensor_cores::TensorCores,
-    &padding::PaddingRule,
-    &chunked_prefill::ChunkedPrefill,
-    &threads::Threads,
-    &throttling::Throttling,
-    &larger_batch::LargerBatch,
-    &smaller_model::WEIGHT_QUANTISATION,
-    &smaller_model::KV_QUANTISATION,
-    &tensor_parallel::TensorParallel,
-    &smaller_model::GQA,
-    &smaller_model::KV_LAYOUT,
-    &expert_granularity::ExpertGranularity,
-    &tile_fit::TileFit,
+pub const ALL: &[AdviceRule] = &[
+    model_mismatch::RULE,
+    profiler_overhead::RULE,
+    warmup_step::RULE,
+    cuda_graphs::RULE,
+    moe_kernels::RULE,
+    gemm_kernels::RULE,
+    attention_kernels::RULE,
+    fused_attention::RULE,
+    host_code::RULE,
+    sampler_on_device::RULE,
+    sync::RULE,
+    fusion::RULE,
+    copy_operators::RULE,
+    pinned_copies::RULE,
+    host_copies::RULE,
+    straggler::RULE,
+    small_collectives::RULE,
+    overlap_communication::RULE,
+    dtype::RULE,
+    tensor_cores::RULE,
+    padding::RULE,
+    chunked_prefill::RULE,
+    threads::RULE,
+    throttling::RULE,
+    larger_batch::RULE,
+    smaller_model::WEIGHT_QUANTISATION,
+    smaller_model::KV_QUANTISATION,
+    tensor_parallel::RULE,
+    smaller_model::GQA,
+    smaller_model::KV_LAYOUT,
+    expert_granularity::RULE,
+    tile_fit::RULE,
 ];
 
 /// What every rule says of every phase, in the order of [`AdviceList`]. Empty without a ledger.
-#[must_use]
 pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
     let mut list = AdviceList::default();
     let Some(ledger) = findings.get::<Ledger>() else { return list };
@@ -273,11 +204,11 @@ pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
         let case = Case { ledger, phase, findings, context: around };
         list.unprofiled.extend(case.slowdown());
         for rule in ALL {
-            match rule.judge(&case) {
-                Ok(Some(draft)) => list.items.extend(advice(*rule, draft, &case)),
+            match (rule.judge)(&case) {
+                Ok(Some(draft)) => list.items.extend(advice(rule, draft, &case)),
                 Ok(None) => {}
                 Err(reason) => {
-                    list.not_computed.entry(rule.name().into()).or_insert(reason);
+                    list.not_computed.entry(rule.name.into()).or_insert(reason);
                 }
             }
         }
@@ -289,7 +220,6 @@ pub fn advise(findings: &Findings, around: &RunContext) -> AdviceList {
     list
 }
 
-/// Adds the phase to titles that several phases share.
 fn tell_phases_apart(items: &mut [Advice]) {
     let mut number: BTreeMap<String, usize> = BTreeMap::new();
     for advice in items.iter() {
@@ -304,11 +234,6 @@ fn tell_phases_apart(items: &mut [Advice]) {
         };
         advice.title = format!("{}, {place}", advice.title);
     }
-}
-
-/// A stretch without any activity is what the recording left, not work that could be done faster.
-fn is_judged(phase: &PhaseLedger) -> bool {
-    phase.wall_ns > 0 && phase.activities > 0
 }
 
 fn in_order(a: &Advice, b: &Advice) -> Ordering {
@@ -326,7 +251,7 @@ fn group(advice: &Advice) -> u8 {
     }
 }
 
-fn advice(rule: &dyn AdviceRule, draft: Draft, case: &Case<'_>) -> Option<Advice> {
+fn advice(rule: &AdviceRule, draft: Draft, case: &Case<'_>) -> Option<Advice> {
     let (wall, steps) = (case.phase.wall_ns as f64, case.phase.steps);
     let acts_on = draft.acts_on_ns.clamp(0.0, wall);
     let gain = draft.gain_ns.map(|gain| gain.within(acts_on));
@@ -341,15 +266,15 @@ fn advice(rule: &dyn AdviceRule, draft: Draft, case: &Case<'_>) -> Option<Advice
     let unprofiled = case.slowdown().map_or(1.0, |slowdown| 1.0 / slowdown.ratio);
     let gain_ns = told.map(|gain| gain.times(unprofiled));
     Some(Advice {
-        rule: rule.name().into(),
-        kind: rule.kind(),
+        rule: rule.name.into(),
+        kind: rule.kind,
         title: draft.title,
-        same_work: rule.same_work(),
+        same_work: rule.same_work,
         phase: case.phase.phase.clone(),
         gain_ns,
         gain_share: told.map(|gain| gain.times(1.0 / wall)),
         step_gain_ns: gain_ns
-            .filter(|_| steps > 0 && rule.shortens_steps())
+            .filter(|_| steps > 0 && rule.shortens_steps)
             .map(|gain| gain.times(1.0 / steps as f64)),
         acts_on_ns: acts_on * unprofiled,
         evidence: draft.evidence,

@@ -1,35 +1,28 @@
 //! Kernels of experts that are far from their roof.
 
-use crate::advice::already::is_generated;
-use crate::advice::engine::{Device, Engine};
+use crate::advice::case::{AdviceKind, AdviceRule, Case, Draft};
+use crate::advice::engine::{Device, Engine, is_generated};
 use crate::advice::roof::{self, Far};
-use crate::advice::{AdviceKind, AdviceRule, Case, Draft};
 use crate::analyses::{KernelStat, Kernels};
 use crate::kernel_catalog::KernelClass;
 
-/// The rule.
-pub(super) struct MoeKernels;
-
-impl AdviceRule for MoeKernels {
-    fn name(&self) -> &'static str {
-        "moe_kernels"
-    }
-    fn about(&self) -> &'static str {
-        "Kernels of experts that reach less than 65 % of their roof (memory bandwidth or peak FLOP/s, whichever limits \
+pub(super) const RULE: AdviceRule = AdviceRule {
+    name: "moe_kernels",
+    about: "Kernels of experts that reach less than 65 % of their roof (memory bandwidth or peak FLOP/s, whichever limits \
          the work of the model). High: they reach 80 %, as the best kernels do; low: half of that. Names the \
-         tuned configs and backends for the kernel, engine and device in use."
-    }
-    fn kind(&self) -> AdviceKind {
-        AdviceKind::Kernel
-    }
-    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let Some(far) = roof::far(case, &[KernelClass::Moe])? else { return Ok(None) };
-        let risk = "A config is for one device, one size of experts and one batch; another backend may round \
-                    differently: compare outputs.";
-        let mut draft = roof::draft(case, &far, "MoE kernels", change(case, &far), risk);
-        draft.evidence.extend(padding(case));
-        Ok(Some(draft))
-    }
+         tuned configs and backends for the kernel, engine and device in use.",
+    kind: AdviceKind::Kernel,
+    judge,
+    ..AdviceRule::DEPLOYMENT
+};
+
+fn judge(case: &Case<'_>) -> Result<Option<Draft>, String> {
+    let Some(far) = roof::far(case, &[KernelClass::Moe])? else { return Ok(None) };
+    let risk = "A config is for one device, one size of experts and one batch; another backend may round \
+                differently: compare outputs.";
+    let mut draft = roof::draft(case, &far, "MoE kernels", change(case, &far), risk);
+    draft.evidence.extend(padding(case));
+    Ok(Some(draft))
 }
 
 /// Engines pad the hidden size to the tiles of narrow formats (vLLM: 2,880 to 3,072 for MXFP4) with a kernel that is
@@ -78,7 +71,6 @@ fn change(case: &Case<'_>, far: &Far<'_>) -> String {
     if backends.is_empty() { tune } else { format!("{tune}. Other backends: {backends}") }
 }
 
-/// Backends that exist for the device, less the one that runs.
 fn backends(case: &Case<'_>, far: &Far<'_>, device: Option<Device>) -> String {
     let is_mxfp4 = far.has("mxfp4") || far.has("e2m1");
     match device {

@@ -1,7 +1,7 @@
 //! Hide large collectives behind compute, or make them smaller.
 
+use crate::advice::case::{AdviceRule, Case, Draft, Range};
 use crate::advice::engine::{Device, Engine};
-use crate::advice::{AdviceRule, Case, Draft, Range};
 use crate::analyses::{CollectiveStat, Communication};
 use crate::ledger::{LATENCY_BOUND_NS, Line};
 use crate::sentence::{amount, percent, time};
@@ -9,56 +9,50 @@ use crate::sentence::{amount, percent, time};
 /// Transfers of large messages reach more of the links' bandwidth than this, even over PCIe within a node.
 const NO_TRANSFER: f64 = 0.05;
 
-/// The rule.
-pub(super) struct OverlapCommunication;
-
-impl AdviceRule for OverlapCommunication {
-    fn name(&self) -> &'static str {
-        "overlap_communication"
-    }
-    fn about(&self) -> &'static str {
-        "Exposed communication in collectives whose transfer takes at least 50 µs; waiting for other ranks \
+pub(super) const RULE: AdviceRule = AdviceRule {
+    name: "overlap_communication",
+    about: "Exposed communication in collectives whose transfer takes at least 50 µs; waiting for other ranks \
          does not count. Low: nothing, if every step waits for the result; high: all of it, but no more than \
-         the time in which kernels run, avoidable ones included, and no collective does. For shorter ones see small_collectives."
+         the time in which kernels run, avoidable ones included, and no collective does. For shorter ones see small_collectives.",
+    judge,
+    ..AdviceRule::DEPLOYMENT
+};
+
+fn judge(case: &Case<'_>) -> Result<Option<Draft>, String> {
+    let large = case.phase.transfers.bandwidth_bound;
+    let exposed = large.ns as f64;
+    if exposed <= 0.0 {
+        return Ok(None);
     }
-    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let large = case.phase.transfers.bandwidth_bound;
-        let exposed = large.ns as f64;
-        if exposed <= 0.0 {
-            return Ok(None);
-        }
-        let cover = cover_ns(case);
-        let mut evidence = vec![
-            case.row("collectives of 50 µs and more with nothing else running", exposed),
-            case.row("kernels to hide them behind, with no collective running yet", cover),
-        ];
-        evidence.extend(against_link(case, |row| moved_ns(row) >= LATENCY_BOUND_NS));
-        if is_likely_waiting(case) {
-            evidence.push(
-                "so far below the link bandwidth, most of it is likely waiting for another rank: record all \
-                 ranks to be sure"
-                    .to_owned(),
-            );
-        }
-        Ok(Some(Draft {
-            title: "Hide large collectives behind compute".to_owned(),
-            gain_ns: Some(Range::new(0.0, exposed.min(cover))),
-            acts_on_ns: exposed,
-            comes_first: false,
-            evidence,
-            computed:
-                "up to all exposed transfer of these collectives, at most the time in which kernels run \
-                       and no collective does"
-                    .to_owned(),
-            change: change(case),
-            risk: "Kernels that share the device with communication run slower; two micro-batches are each \
-                   less efficient; quantised collectives change results."
+    let cover = cover_ns(case);
+    let mut evidence = vec![
+        case.row("collectives of 50 µs and more with nothing else running", exposed),
+        case.row("kernels to hide them behind, with no collective running yet", cover),
+    ];
+    evidence.extend(against_link(case, |row| moved_ns(row) >= LATENCY_BOUND_NS));
+    if is_likely_waiting(case) {
+        evidence.push(
+            "so far below the link bandwidth, most of it is likely waiting for another rank: record all \
+             ranks to be sure"
                 .to_owned(),
-        }))
+        );
     }
+    Ok(Some(Draft {
+        title: "Hide large collectives behind compute".to_owned(),
+        gain_ns: Some(Range::new(0.0, exposed.min(cover))),
+        acts_on_ns: exposed,
+        comes_first: false,
+        evidence,
+        computed: "up to all exposed transfer of these collectives, at most the time in which kernels run \
+                   and no collective does"
+            .to_owned(),
+        change: change(case),
+        risk: "Kernels that share the device with communication run slower; two micro-batches are each \
+               less efficient; quantised collectives change results."
+            .to_owned(),
+    }))
 }
 
-/// The time in which kernels run, avoidable ones included, and no collective does.
 fn cover_ns(case: &Case<'_>) -> f64 {
     let compute = case.kernels_ns() + case.on(Line::Unneeded);
     (compute - case.phase.beside_collectives_ns as f64).max(0.0)
@@ -97,7 +91,6 @@ fn change(case: &Case<'_>) -> String {
     options.join(". ")
 }
 
-/// Whether most of the large collectives' time is in exchanges of each with each, not in sums.
 fn is_all_to_all(case: &Case<'_>) -> bool {
     let found = case.findings.get::<Communication>();
     let rows =
@@ -132,7 +125,6 @@ fn all_to_all(case: &Case<'_>) -> String {
     }
 }
 
-/// Whether large collectives are too slow for a transfer, and the ranks that might keep others waiting are not known.
 fn is_likely_waiting(case: &Case<'_>) -> bool {
     case.findings.get::<Communication>().is_some_and(|found| {
         let large = found.collectives.iter().find(|row| moved_ns(row) >= LATENCY_BOUND_NS);
@@ -141,7 +133,6 @@ fn is_likely_waiting(case: &Case<'_>) -> bool {
     })
 }
 
-/// How long the transfer of a collective takes, as far as is known.
 pub(super) fn moved_ns(row: &CollectiveStat) -> i64 {
     row.transfer_p50_ns.unwrap_or(row.p50_ns)
 }

@@ -1,7 +1,7 @@
 //! Kernels of a class against the roof: the rate they reach, what the device could, and what is lost.
 
-use crate::advice::{Case, Draft, Range};
-use crate::analyses::{ClassLedger, KernelStat, Kernels};
+use crate::advice::case::{Case, Draft, Range};
+use crate::analyses::{ClassLedger, KernelStat};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::{Achieved, KernelTime, Line, OperatorTime};
 use crate::sentence::{amount, things, time, whole_percent};
@@ -19,47 +19,36 @@ const ROWS: usize = 3;
 
 /// Kernels that are far from their roof.
 pub(super) struct Far<'a> {
-    /// The kernels that do the work, most time first.
     kernels: Vec<&'a KernelTime>,
-    /// The same over all phases, where their libraries stand.
     known: Vec<&'a KernelStat>,
-    /// Their time, all steps together.
     ns: f64,
     floor_ns: f64,
     class_ns: f64,
     flops: f64,
     bytes: f64,
-    /// Of the class as a whole: what limits it, and the peaks.
     class: &'a Achieved,
-    /// The share of the roof that good kernels reach on this device.
     reachable: f64,
-    /// The same of the matrix peak, whatever limits these.
     reachable_compute: f64,
 }
 
 impl Far<'_> {
-    /// Whether bandwidth is their limit.
     pub(super) fn is_memory(&self) -> bool {
         self.class.limit == "memory"
     }
 
-    /// Whether the name of a kernel that does the work has the word.
     pub(super) fn has(&self, word: &str) -> bool {
         self.kernels.iter().any(|kernel| kernel.name.to_ascii_lowercase().contains(word))
     }
 
-    /// Whether a kernel that does the work is of the library.
     pub(super) fn is_of(&self, library: &str) -> bool {
         self.known.iter().any(|kernel| kernel.library.as_deref() == Some(library))
     }
 
-    /// The rate that counts.
     fn rate(&self) -> f64 {
         let amount = if self.is_memory() { self.bytes } else { self.flops };
         amount * 1e9 / self.ns
     }
 
-    /// What the device could.
     fn peak(&self) -> f64 {
         let peak = if self.is_memory() { self.class.peak_bytes_per_s } else { self.class.peak_flops_per_s };
         peak.unwrap_or(f64::NAN)
@@ -123,8 +112,8 @@ pub(super) fn far<'a>(case: &Case<'a>, classes: &[KernelClass]) -> Result<Option
     let of_classes = case.phase.kernels.iter().filter(|kernel| is_one(kernel.class));
     let does_work = |kernel: &&KernelTime| kernel.achieved.is_some() && kernel.ns as f64 >= MAIN * class_ns;
     let kernels: Vec<&KernelTime> = of_classes.filter(does_work).collect();
-    let all = case.findings.get::<Kernels>().map_or(&[][..], |found| &found.0);
-    let known = all.iter().filter(|row| kernels.iter().any(|kernel| kernel.name == row.name)).collect();
+    let known =
+        case.kernels().iter().filter(|row| kernels.iter().any(|kernel| kernel.name == row.name)).collect();
     let sum = |value: &dyn Fn(&Achieved) -> f64| -> f64 {
         kernels.iter().filter_map(|kernel| kernel.achieved.as_ref()).map(value).sum()
     };
@@ -151,7 +140,6 @@ pub(super) fn far<'a>(case: &Case<'a>, classes: &[KernelClass]) -> Result<Option
     Ok(Some(found).filter(|_| is_far))
 }
 
-/// Advice about kernels that are far from their roof.
 pub(super) fn draft(case: &Case<'_>, far: &Far<'_>, noun: &str, change: String, risk: &str) -> Draft {
     let (rate, peak) = (far.rate(), far.peak());
     let lost = far.ns - far.floor_ns;

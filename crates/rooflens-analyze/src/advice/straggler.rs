@@ -1,50 +1,42 @@
 //! A rank that the others wait for.
 
-use crate::advice::{AdviceRule, Case, Draft, Range};
+use crate::advice::case::{AdviceRule, Case, Draft, Range};
 use crate::analyses::{Excess, Stragglers};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::Line;
 use crate::statistics::share;
 
-/// The rule.
-pub(super) struct StragglerRule;
-
-impl AdviceRule for StragglerRule {
-    fn name(&self) -> &'static str {
-        "straggler"
-    }
-    fn about(&self) -> &'static str {
-        "Waiting in collectives for a rank that systematically arrives last. Low: it arrives with the last \
+pub(super) const RULE: AdviceRule = AdviceRule {
+    name: "straggler",
+    about: "Waiting in collectives for a rank that systematically arrives last. Low: it arrives with the last \
          of the others, minus its own waiting; high: it arrives at their mean. Every device gains, including \
-         the late one."
+         the late one.",
+    judge,
+    ..AdviceRule::DEPLOYMENT
+};
+
+fn judge(case: &Case<'_>) -> Result<Option<Draft>, String> {
+    let Some(found) = case.findings.get::<Stragglers>() else { return Ok(None) };
+    let Some(row) = found.rows.first() else { return Ok(None) };
+    // Waiting that is hidden behind compute costs nothing.
+    let exposed = share(case.phase.on(Line::CommWait), found.wait_ns);
+    if exposed <= 0.0 {
+        return Ok(None);
     }
-    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let Some(found) = case.findings.get::<Stragglers>() else { return Ok(None) };
-        let Some(row) = found.rows.first() else { return Ok(None) };
-        // Waiting that is hidden behind compute costs nothing.
-        let exposed = share(case.phase.on(Line::CommWait), found.wait_ns);
-        if exposed <= 0.0 {
-            return Ok(None);
-        }
-        let devices = case.ledger.timelines as f64;
-        let gain = |ns: i64| ns as f64 * devices * exposed;
-        Ok(Some(Draft {
-            title: format!("Make rank {} as fast as the others", row.rank),
-            gain_ns: Some(Range::new(gain(row.gain_low_ns), gain(row.gain_high_ns))),
-            acts_on_ns: case.phase.wall_ns as f64,
-            comes_first: false,
-            evidence: vec![
-                case.row("waiting for other ranks", case.on(Line::CommWait)),
-                row.sentence.clone(),
-            ],
-            computed:
-                "in each collective, how much later it arrives than the next rank and than the mean of \
-                       the others, on all devices; its own waiting is subtracted from the low end"
-                    .to_owned(),
-            change: change(row.causes.first()),
-            risk: "Then the next slowest rank arrives last: the jitter of all ranks remains.".to_owned(),
-        }))
-    }
+    let devices = case.ledger.timelines as f64;
+    let gain = |ns: i64| ns as f64 * devices * exposed;
+    Ok(Some(Draft {
+        title: format!("Make rank {} as fast as the others", row.rank),
+        gain_ns: Some(Range::new(gain(row.gain_low_ns), gain(row.gain_high_ns))),
+        acts_on_ns: case.phase.wall_ns as f64,
+        comes_first: false,
+        evidence: vec![case.row("waiting for other ranks", case.on(Line::CommWait)), row.sentence.clone()],
+        computed: "in each collective, how much later it arrives than the next rank and than the mean of \
+                   the others, on all devices; its own waiting is subtracted from the low end"
+            .to_owned(),
+        change: change(row.causes.first()),
+        risk: "Then the next slowest rank arrives last: the jitter of all ranks remains.".to_owned(),
+    }))
 }
 
 fn change(cause: Option<&Excess>) -> String {

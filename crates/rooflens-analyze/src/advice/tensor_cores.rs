@@ -1,13 +1,10 @@
 //! GEMMs that tensor cores do not do.
 
+use crate::advice::case::{AdviceKind, AdviceRule, Case, Draft, Range};
 use crate::advice::engine::Device;
-use crate::advice::{AdviceKind, AdviceRule, Case, Draft, Range};
 use crate::analyses::{KernelStat, Kernels};
 use crate::kernel_catalog::KernelClass;
 use crate::sentence::{percent, time};
-
-/// The rule.
-pub(super) struct TensorCores;
 
 /// Signs of GEMMs on the CUDA cores, in the names that cuBLAS, CUTLASS and MAGMA give.
 const SIMT: &[&str] = &["simt", "sgemm", "dgemm", "_ffma_", "gemm_fp32"];
@@ -20,62 +17,55 @@ const MOST: f64 = 0.87;
 /// At least so much, where TF32 at half efficiency saves that.
 const LEAST: f64 = 0.4;
 
-impl AdviceRule for TensorCores {
-    fn name(&self) -> &'static str {
-        "tensor_cores"
-    }
-    fn about(&self) -> &'static str {
-        "GEMMs that run on CUDA cores, by their kernel names (simt, sgemm). High: 1 - fp32 peak / TF32 peak of \
+pub(super) const RULE: AdviceRule = AdviceRule {
+    name: "tensor_cores",
+    about: "GEMMs that run on CUDA cores, by their kernel names (simt, sgemm). High: 1 - fp32 peak / TF32 peak of \
          the device by the hardware catalog (A100: 87 % of their time), 87 % if it is not known; low: 40 %, or \
          less if TF32 at half of its peak saves less. Does not apply to devices before Ampere, which have no \
-         TF32."
+         TF32.",
+    kind: AdviceKind::Kernel,
+    judge,
+    ..AdviceRule::DEPLOYMENT
+};
+
+fn judge(case: &Case<'_>) -> Result<Option<Draft>, String> {
+    let Some(Kernels(rows)) = case.findings.get::<Kernels>().filter(|_| case.is_device()) else {
+        return Ok(None);
+    };
+    let all: i64 = rows.iter().filter(|row| is_product(row)).map(|row| row.total_ns).sum();
+    let slow: Vec<&KernelStat> = rows.iter().filter(|row| is_product(row) && is_simt(&row.name)).collect();
+    let ns: i64 = slow.iter().map(|row| row.total_ns).sum();
+    // Tensor cores before Ampere take no fp32: there `dtype` speaks.
+    if ns == 0 || all == 0 || case.device() == Some(Device::Volta) {
+        return Ok(None);
     }
-    fn kind(&self) -> AdviceKind {
-        AdviceKind::Kernel
+    let most = case.most_saved("fp32", "tf32").unwrap_or(MOST);
+    if most <= 0.0 {
+        return Ok(None);
     }
-    fn judge(&self, case: &Case<'_>) -> Result<Option<Draft>, String> {
-        let Some(Kernels(rows)) = case.findings.get::<Kernels>().filter(|_| case.is_device()) else {
-            return Ok(None);
-        };
-        let all: i64 = rows.iter().filter(|row| is_product(row)).map(|row| row.total_ns).sum();
-        let slow: Vec<&KernelStat> =
-            rows.iter().filter(|row| is_product(row) && is_simt(&row.name)).collect();
-        let ns: i64 = slow.iter().map(|row| row.total_ns).sum();
-        // Tensor cores before Ampere take no fp32: there `dtype` speaks.
-        if ns == 0 || all == 0 || case.device() == Some(Device::Volta) {
-            return Ok(None);
-        }
-        let most = case.most_saved("fp32", "tf32").unwrap_or(MOST);
-        if most <= 0.0 {
-            return Ok(None);
-        }
-        // At half of the rate, twice the time is left.
-        let least = (1.0 - 2.0 * (1.0 - most)).clamp(0.0, LEAST);
-        // The findings are of the whole job: the phase has its part of each kernel.
-        let here = case.classes_ns(&[KernelClass::Gemm]) * (ns as f64 / all as f64);
-        let mut evidence = vec![case.row("GEMMs on the CUDA cores", here)];
-        evidence.extend(
-            slow.iter()
-                .take(3)
-                .map(|row| case.spent(&row.short_name, row.total_ns, row.count, ["launch", "launches"])),
-        );
-        Ok(Some(Draft {
-            title: "Run GEMMs on tensor cores".to_owned(),
-            gain_ns: Some(Range::new(least * here, most * here)),
-            acts_on_ns: here,
-            comes_first: false,
-            evidence,
-            computed: format!(
-                "{} to {} of {}: no more than the ratio of peaks allows",
-                percent(least),
-                percent(most),
-                time(here)
-            ),
-            change: "torch.set_float32_matmul_precision(\"high\"), or 16-bit weights; dimensions in multiples of 8"
+    // At half of the rate, twice the time is left.
+    let least = (1.0 - 2.0 * (1.0 - most)).clamp(0.0, LEAST);
+    // The findings are of the whole job: the phase has its part of each kernel.
+    let here = case.classes_ns(&[KernelClass::Gemm]) * (ns as f64 / all as f64);
+    let mut evidence = vec![case.row("GEMMs on the CUDA cores", here)];
+    evidence.extend(case.spent_in(slow, ["launch", "launches"]));
+    Ok(Some(Draft {
+        title: "Run GEMMs on tensor cores".to_owned(),
+        gain_ns: Some(Range::new(least * here, most * here)),
+        acts_on_ns: here,
+        comes_first: false,
+        evidence,
+        computed: format!(
+            "{} to {} of {}: no more than the ratio of peaks allows",
+            percent(least),
+            percent(most),
+            time(here)
+        ),
+        change:
+            "torch.set_float32_matmul_precision(\"high\"), or 16-bit weights; dimensions in multiples of 8"
                 .to_owned(),
-            risk: "TF32 keeps 10 bits of the mantissa: compare outputs.".to_owned(),
-        }))
-    }
+        risk: "TF32 keeps 10 bits of the mantissa: compare outputs.".to_owned(),
+    }))
 }
 
 fn is_product(row: &KernelStat) -> bool {

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rooflens_schema::RankTables;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold, KernelStat, Kernels};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::analyses::{KernelStat, Kernels};
+use crate::finding::{Analysis, Derived, Finding, FindingType, Findings};
 use crate::role::UNKNOWN_CLASS;
 use crate::statistics::share;
 
@@ -37,7 +36,14 @@ pub struct ClassStat {
     pub share: f64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "classes",
+    question: "Which kinds of kernels take the time?",
+    needs: "device activity",
+    is_special: false,
+    finding: FindingType::object::<Classes>(),
+    start: || Box::new(Derived(find)),
+    explain: "\
 The rows of `kernels`, summed.
 
 - `by_class`: by the kernel catalog's class.
@@ -47,52 +53,21 @@ The rows of `kernels`, summed.
 - `total_ns`: sum of durations, ns.
 - `share`: total_ns / sum over all activities, 0 to 1.
 - `unclassified_share`: the share of class `other`, kernels that the catalog does not know.
-";
-
-/// The question of this file.
-pub(super) struct ClassesAnalysis;
-
-impl Analysis for ClassesAnalysis {
-    fn name(&self) -> &'static str {
-        "classes"
-    }
-    fn question(&self) -> &'static str {
-        "Which kinds of kernels take the time?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "device activity"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<Classes>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State)
-    }
-}
-
-/// Nothing to fold: the rows of `kernels` are complete.
-struct State;
+",
+};
 
 /// What stands for a library that the catalog does not name.
 const UNKNOWN_LIBRARY: &str = "unknown";
 
-impl Fold for State {
-    fn rank(&mut self, _tables: &RankTables) {}
-
-    fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>> {
-        let kernels = &earlier.get::<Kernels>()?.0;
-        let by_class = by(kernels, |kernel| &kernel.class);
-        let unclassified = by_class.iter().find(|class| class.name == UNKNOWN_CLASS);
-        Some(Box::new(Classes {
-            unclassified_share: unclassified.map_or(0.0, |class| class.share),
-            by_library: by(kernels, |kernel| kernel.library.as_deref().unwrap_or(UNKNOWN_LIBRARY)),
-            by_class,
-        }))
-    }
+fn find(earlier: &Findings) -> Option<Box<dyn Finding>> {
+    let kernels = &earlier.get::<Kernels>()?.0;
+    let by_class = by(kernels, |kernel| &kernel.class);
+    let unclassified = by_class.iter().find(|class| class.name == UNKNOWN_CLASS);
+    Some(Box::new(Classes {
+        unclassified_share: unclassified.map_or(0.0, |class| class.share),
+        by_library: by(kernels, |kernel| kernel.library.as_deref().unwrap_or(UNKNOWN_LIBRARY)),
+        by_class,
+    }))
 }
 
 fn by<'a>(kernels: &'a [KernelStat], key: impl Fn(&'a KernelStat) -> &'a str) -> Vec<ClassStat> {
@@ -124,7 +99,7 @@ fn by<'a>(kernels: &'a [KernelStat], key: impl Fn(&'a KernelStat) -> &'a str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Sample, findings};
+    use crate::sample::Sample;
 
     #[test]
     fn adds_up_classes() {
@@ -132,8 +107,7 @@ mod tests {
         let mut sample = Sample::new(0);
         sample.kernel(0, 7, 0, 60, "a", "gemm").kernel(0, 7, 60, 20, "b", "gemm");
         sample.kernel(0, 7, 80, 20, "c", "other");
-        let found = findings(&[sample.tables]);
-        let classes = found.get::<Classes>().expect("activity");
+        let classes = sample.find::<Classes>();
         let rows: Vec<_> =
             classes.by_class.iter().map(|row| (row.name.as_str(), row.names, row.share)).collect();
         assert_eq!(rows, [("gemm", 2, 0.8), ("other", 1, 0.2)]);

@@ -7,8 +7,7 @@ use rooflens_schema::RankTables;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::statistics::{DurationSummary, Durations};
 
 /// Collectives by kind, ranks and size, most time first, then most bytes.
@@ -61,7 +60,14 @@ pub struct CommSize {
     pub bus_gb_per_s: Option<f64>,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "comm_calls",
+    question: "Which collectives did NCCL run, and how fast were they?",
+    needs: "log of NCCL",
+    is_special: true,
+    finding: FindingType::object::<CommCalls>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Collectives from NCCL's debug log, which has no times, or from the NCCL Inspector, which does; one row per
 collective, group size, dtype and message size.
 
@@ -72,35 +78,8 @@ collective, group size, dtype and message size.
   reduce, send and receive. Null where the size, the ranks or the factor is not known.
 - `checked`, `agreeing`: calls whose bandwidths are in the file, and those that agree with their size, time and
   ranks to 0.1 %.
-";
-
-/// The question of this file.
-pub(super) struct CommCallsAnalysis;
-
-impl Analysis for CommCallsAnalysis {
-    fn name(&self) -> &'static str {
-        "comm_calls"
-    }
-    fn question(&self) -> &'static str {
-        "Which collectives did NCCL run, and how fast were they?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "log of NCCL"
-    }
-    fn is_special(&self) -> bool {
-        true
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<CommCalls>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 type Key = (String, Option<i32>, Option<String>, Option<i64>);
 
@@ -116,7 +95,6 @@ struct State {
     rows: BTreeMap<Key, Row>,
 }
 
-/// The part of a message that crosses the bus.
 fn bus_factor(collective: &str, ranks: Option<i32>) -> Option<f64> {
     let others = |ranks: i32| f64::from(ranks - 1) / f64::from(ranks);
     match collective {
@@ -201,7 +179,7 @@ impl Fold for State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Sample, findings};
+    use crate::sample::Sample;
 
     #[test]
     fn bandwidths() {
@@ -211,8 +189,7 @@ mod tests {
         sample.comm_call("allreduce", 8, 1_000, Some(300), Some((9.0, 17.5)));
         sample.comm_call("allgather", 4, 800, Some(100), None);
         sample.comm_call("broadcast", 4, 800, None, None);
-        let found = findings(&[sample.tables]);
-        let calls = found.get::<CommCalls>().expect("calls");
+        let calls = sample.find::<CommCalls>();
         assert_eq!((calls.calls, calls.bytes, calls.timed_calls), (4, 3_600, 3));
         assert_eq!((calls.total_ns, calls.checked, calls.agreeing), (Some(500), 2, 1));
         let [reduce, gather, broadcast] = &calls.sizes[..] else { panic!("three sizes") };

@@ -7,10 +7,9 @@ use rooflens_schema::RankTables;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
-use crate::by_name::{ByName, compact_if_many};
+use crate::by_name::{ByName, FastMap, compact_if_many};
 use crate::collectives::{Algorithm, Call, Matching, Waiting, bus_factor, link_factor};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::statistics::{DurationSummary, Durations};
 
 /// What collectives cost, and who waits for whom.
@@ -105,7 +104,14 @@ pub struct RankWait {
     pub lost_to_it_ns: i64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "communication",
+    question: "What do collectives cost, and which rank waits for which?",
+    needs: "communication kernels",
+    is_special: false,
+    finding: FindingType::object::<Communication>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Kernels of class `communication`, grouped by collective, element type, size, ranks in the group and algorithm.
 
 - `count`, `total_ns`, `p50_ns`, `max_ns`: of the kernels' durations, ns, waiting included.
@@ -129,40 +135,15 @@ Kernels of class `communication`, grouped by collective, element type, size, ran
 - `waits`: for each rank, `wait_ns` is the sum over matched collectives of its duration minus the shortest among the
   ranks read; `last_to_arrive` counts those in which its own was the shortest; `lost_to_it_ns` is how long the
   others waited in those.
-";
-
-/// The question of this file.
-pub(super) struct CommunicationAnalysis;
-
-impl Analysis for CommunicationAnalysis {
-    fn name(&self) -> &'static str {
-        "communication"
-    }
-    fn question(&self) -> &'static str {
-        "What do collectives cost, and which rank waits for which?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "communication kernels"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<Communication>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
     count: usize,
     total_ns: i64,
-    /// Names of collectives, types and groups, each text once over all ranks.
     texts: ByName<()>,
-    calls: HashMap<Call, Durations, foldhash::fast::RandomState>,
+    calls: FastMap<Call, Durations>,
     matching: Matching,
 }
 
@@ -406,8 +387,7 @@ mod tests {
         let mut sample = Sample::new(0);
         sample.kernel(0, 9, 0, 50, "multimem_all_reduce_kernel", "communication");
         sample.kernel(1, 9, 20, 30, "multimem_all_reduce_kernel", "communication");
-        let found = findings(&[sample.tables]);
-        let found = found.get::<Communication>().expect("collectives");
+        let found = sample.find::<Communication>();
         let waits: Vec<_> = found.waits.iter().map(|row| (row.device, row.wait_ns)).collect();
         assert_eq!((found.matched, waits), (1, vec![(0, 20), (1, 0)]));
     }

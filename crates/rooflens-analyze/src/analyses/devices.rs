@@ -7,9 +7,8 @@ use rooflens_schema::tables::{self, DeviceRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, FindingType, Findings};
-use crate::interval::{self, Interval};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
+use crate::interval::{self, Interval, runs};
 use crate::role::{Role, Roles};
 use crate::statistics::share;
 
@@ -96,7 +95,14 @@ fn in_full<S: Serializer>(shares: &[f32], serializer: S) -> Result<S::Ok, S::Err
     serializer.collect_seq(shares.iter().map(|share| f64::from(*share)))
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "devices",
+    question: "Where does each device's time go?",
+    needs: "device activity",
+    is_special: false,
+    finding: FindingType::list::<Devices>(),
+    start: || Box::new(State::default()),
+    explain: "\
 One row for each rank and device with activity. Times are exact unions of intervals, in ns: two
 activities at once count once. busy_ns = compute_ns + exposed_communication_ns + exposed_copy_ns.
 
@@ -114,32 +120,8 @@ activities at once count once. busy_ns = compute_ns + exposed_communication_ns +
   `recognised` is the only device of the catalog with this architecture, number of units and size of memory.
 - `timeline`: compute, exposed communication and exposed copies as shares of each of up to 120 equal
   slices of the span.
-";
-
-/// The question of this file.
-pub(super) struct DevicesAnalysis;
-
-impl Analysis for DevicesAnalysis {
-    fn name(&self) -> &'static str {
-        "devices"
-    }
-    fn question(&self) -> &'static str {
-        "Where does each device's time go?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "device activity"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::list::<Devices>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
@@ -152,11 +134,7 @@ const SLICES: i64 = 120;
 impl Fold for State {
     fn rank(&mut self, tables: &RankTables) {
         let roles = Roles::new(tables);
-        let devices = &tables.kernels.device;
-        let mut from = 0;
-        for same in devices.chunk_by(|a, b| a == b) {
-            let rows = from..from + same.len();
-            from = rows.end;
+        for (_, rows) in runs(&tables.kernels.device) {
             self.found.push(device_time(tables, &roles, rows));
         }
     }
@@ -168,7 +146,6 @@ impl Fold for State {
     }
 }
 
-/// The time of the device whose rows these are.
 fn device_time(tables: &RankTables, roles: &Roles<'_>, rows: Range<usize>) -> DeviceTime {
     let kernels = &tables.kernels;
     let (mut compute, mut communication, mut copy) = (Vec::new(), Vec::new(), Vec::new());
@@ -215,7 +192,7 @@ fn device_time(tables: &RankTables, roles: &Roles<'_>, rows: Range<usize>) -> De
         exposed_copy_ns,
         activities: rows.len(),
         // Sorted by stream within the device.
-        streams: kernels.stream[rows].chunk_by(|a, b| a == b).count(),
+        streams: runs(&kernels.stream[rows]).count(),
         timeline: timeline((first, last), &compute, &exposed_communication, &exposed_copy),
     }
 }
@@ -277,8 +254,7 @@ mod tests {
         sample.kernel(1, 7, 0, 100, "gemm", "gemm").kernel(1, 7, 200, 100, "gemm", "gemm");
         sample.kernel(1, 9, 50, 100, "ncclDevKernel_AllReduce", "communication");
         sample.memcpy(1, 11, 140, 40, "Memcpy DtoH").memset(1, 11, 250, 10, "Memset");
-        let found = findings(&[sample.tables]);
-        let rows = &found.get::<Devices>().expect("activity").0;
+        let rows = sample.find::<Devices>().0;
         assert_eq!(rows.len(), 1);
         let row = &rows[0];
         assert_eq!((row.rank, row.device, row.activities, row.streams), (3, 1, 5, 3));

@@ -8,8 +8,7 @@ use rooflens_schema::{NameId, Opt, RankTables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 
 /// Layers of an engine, most time first.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +66,14 @@ pub struct LayerGroup {
     pub share: Option<f64>,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "engine_layers",
+    question: "Which layers of a compiled engine take the time?",
+    needs: "layers of a compiled engine",
+    is_special: true,
+    finding: FindingType::object::<EngineLayers>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Layers of a TensorRT engine, from what `trtexec` exports. Layers of `--exportProfile` and
 `--exportLayerInfo` are the same where their names are.
 
@@ -76,35 +82,8 @@ Layers of a TensorRT engine, from what `trtexec` exports. Layers of `--exportPro
   longer than one without it: see `inferences`.
 - `share`: mean_ns over the run_ns of all layers.
 - `by_type`, `by_dtype`: the same sums by kind of layer and by element type of its first output.
-";
-
-/// The question of this file.
-pub(super) struct EngineLayersAnalysis;
-
-impl Analysis for EngineLayersAnalysis {
-    fn name(&self) -> &'static str {
-        "engine_layers"
-    }
-    fn question(&self) -> &'static str {
-        "Which layers of a compiled engine take the time?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "layers of a compiled engine"
-    }
-    fn is_special(&self) -> bool {
-        true
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<EngineLayers>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
@@ -182,12 +161,10 @@ impl Fold for State {
     }
 }
 
-/// The time of a run of those that were timed; `None` where none was.
 fn sum<'a>(layers: impl Iterator<Item = &'a EngineLayer>) -> Option<f64> {
     layers.filter_map(|layer| layer.mean_ns).reduce(|sum, ns| sum + ns)
 }
 
-/// Those that were not timed last.
 fn longer(a: Option<f64>, b: Option<f64>) -> Ordering {
     a.unwrap_or(-1.0).total_cmp(&b.unwrap_or(-1.0))
 }
@@ -195,7 +172,7 @@ fn longer(a: Option<f64>, b: Option<f64>) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Sample, findings};
+    use crate::sample::Sample;
 
     #[test]
     fn sums_by_type() {
@@ -204,8 +181,7 @@ mod tests {
         sample.engine_layer("b", "Pool", Some(100));
         sample.engine_layer("c", "Conv", Some(400));
         sample.engine_layer("d", "NoOp", None);
-        let found = findings(&[sample.tables]);
-        let layers = found.get::<EngineLayers>().expect("layers");
+        let layers = sample.find::<EngineLayers>();
         assert_eq!((layers.runs, layers.run_ns), (Some(2), Some(400.0)));
         let names: Vec<&str> = layers.layers.iter().map(|layer| layer.name.as_str()).collect();
         assert_eq!(names, ["c", "a", "b", "d"]);

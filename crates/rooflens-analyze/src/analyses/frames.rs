@@ -8,10 +8,10 @@ use rooflens_schema::RankTables;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::launches::launching;
-use crate::analyses::{Analysis, Fold};
 use crate::by_name::ByName;
-use crate::finding::{Finding, FindingType, Findings};
+use crate::facts::launches_work;
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
+use crate::interval::{rows_of, runs};
 
 /// Python functions by self time, most first; at most 100.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,14 @@ pub struct FrameStat {
     pub working_self_ns: i64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "frames",
+    question: "Which Python functions take the host time?",
+    needs: "Python frames",
+    is_special: false,
+    finding: FindingType::list::<Frames>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Python functions by name without addresses, summed over ranks and threads, sorted by self time, at most 100.
 
 - `count`: calls.
@@ -43,32 +50,8 @@ Python functions by name without addresses, summed over ranks and threads, sorte
   directly inside: time in the interpreter, in runtime calls and in waiting, ns.
 - `working_self_ns`: the part of self_ns on threads that launch work for a device, or, where none
   does, that call operators, ns: without the threads that only wait.
-";
-
-/// The question of this file.
-pub(super) struct FramesAnalysis;
-
-impl Analysis for FramesAnalysis {
-    fn name(&self) -> &'static str {
-        "frames"
-    }
-    fn question(&self) -> &'static str {
-        "Which Python functions take the host time?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "Python frames"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::list::<Frames>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
@@ -95,14 +78,9 @@ impl Fold for State {
         let mut sums = vec![Sum::default(); tables.names.len()];
         let mut others = sums.clone();
         let frames = &tables.frames;
-        let mut from = 0;
-        for thread in frames.tid.chunk_by(|a, b| a == b) {
-            let rows = from..from + thread.len();
-            from = rows.end;
-            let first = tables.ops.tid.partition_point(|&tid| tid < thread[0]);
-            let end = tables.ops.tid.partition_point(|&tid| tid <= thread[0]);
-            let sums = if working.contains(&thread[0]) { &mut sums } else { &mut others };
-            sweep(tables, rows, first..end, sums);
+        for (tid, rows) in runs(&frames.tid) {
+            let sums = if working.contains(&tid) { &mut sums } else { &mut others };
+            sweep(tables, rows, rows_of(&tables.ops.tid, tid), sums);
         }
         for (((_, name), sum), other) in tables.names.iter().zip(&sums).zip(&others) {
             if sum.count + other.count > 0 {
@@ -142,7 +120,7 @@ pub(super) fn without_address(name: &str) -> Cow<'_, str> {
 /// The threads that launch work for a device; where none does, those that call operators.
 fn working_threads(tables: &RankTables) -> BTreeSet<i64> {
     let api = &tables.api;
-    let launching = (0..api.len()).filter(|&i| launching(api.kind[i])).map(|i| api.tid[i]);
+    let launching = (0..api.len()).filter(|&i| launches_work(api.kind[i])).map(|i| api.tid[i]);
     // Runs of one thread are long: what repeats is not inserted again.
     let mut threads = BTreeSet::new();
     let mut last = None;
@@ -152,12 +130,11 @@ fn working_threads(tables: &RankTables) -> BTreeSet<i64> {
         }
     }
     if threads.is_empty() {
-        threads.extend(tables.ops.tid.chunk_by(|a, b| a == b).map(|run| run[0]));
+        threads.extend(runs(&tables.ops.tid).map(|(tid, _)| tid));
     }
     threads
 }
 
-/// A call that has not ended yet; operators have no name here.
 struct Open {
     end: i64,
     frame: Option<usize>,
@@ -240,8 +217,7 @@ mod tests {
         let mut sample = Sample::new(0);
         sample.frame(1, 0, 10, "<built-in method acquire of _thread.lock object at 0x7f00>");
         sample.frame(1, 10, 10, "<built-in method acquire of _thread.lock object at 0x7fab>");
-        let found = findings(&[sample.tables]);
-        let rows = &found.get::<Frames>().expect("frames").0;
+        let rows = sample.find::<Frames>().0;
         assert_eq!(rows.len(), 1);
         assert_eq!(
             (rows[0].name.as_str(), rows[0].count),

@@ -10,13 +10,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::analyses::frames::without_address;
-use crate::analyses::{Analysis, Fold};
 use crate::by_name::compact_if_many;
 use crate::facts::CallsById;
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::host_kind::HostKind;
 use crate::host_thread::{Cover, HostThreads};
-use crate::interval::{self, Interval};
+use crate::interval::{self, Interval, rows_of, runs};
 use crate::statistics::{Durations, share};
 
 /// Why devices were idle, by cause, most time first.
@@ -93,7 +92,14 @@ pub struct GapHost {
     pub share: f64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "gaps",
+    question: "Why were devices idle?",
+    needs: "device activity",
+    is_special: false,
+    finding: FindingType::list::<Gaps>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Idle time of whole devices (no activity on any stream) between a device's first and last activity, by
 the cause that ends it, most time first. Without the tail, total_ns adds up to the idle_ns of `devices`.
 
@@ -107,36 +113,11 @@ the cause that ends it, most time first. Without the tail, total_ns adds up to t
   profiler's own work count before what is inside them. `nothing_recorded` where nothing covers half;
   a call that merely ends in the gap is not its cause. `waited_in`: the call that held the host up (`sync`).
 - `hosts`: the same over all gaps that a late host caused, by name; `idle_ns` adds up to `total_ns`.
-";
-
-/// The question of this file.
-pub(super) struct GapsAnalysis;
-
-impl Analysis for GapsAnalysis {
-    fn name(&self) -> &'static str {
-        "gaps"
-    }
-    fn question(&self) -> &'static str {
-        "Why were devices idle?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "device activity"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::list::<Gaps>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
-    /// By position of the cause.
     causes: BTreeMap<GapCause, Cause>,
     devices: usize,
 }
@@ -145,13 +126,11 @@ struct State {
 struct Cause {
     durations: Durations,
     hosts: BTreeMap<(Option<String>, HostKind), Meanwhile>,
-    /// The longest, described once the rank is through.
     examples: Vec<Candidate>,
 }
 
 struct Candidate {
     example: GapExample,
-    /// `None` once described.
     around: Option<Around>,
 }
 
@@ -162,7 +141,6 @@ struct Around {
     after: Option<usize>,
 }
 
-/// Gaps with the same thing on the host.
 #[derive(Default, Clone, Copy)]
 struct Meanwhile {
     count: usize,
@@ -205,16 +183,13 @@ impl Fold for State {
                 Around { before: None, after: Some(i) },
             );
         }
-        let mut from = 0;
-        for device in kernels.device.chunk_by(|a, b| a == b) {
-            let rows = from..from + device.len();
-            from = rows.end;
+        for (device, rows) in runs(&kernels.device) {
             self.devices += 1;
             let end = |i: &usize| interval::span(kernels.ts_ns[*i], kernels.dur_ns[*i]).1;
             let Some(last) = rows.max_by_key(end) else { continue };
             let tail_ns = interval::length((end(&last), tables.meta.last_ns));
             if tail_ns > 0 {
-                let gap = (device[0], end(&last), tail_ns);
+                let gap = (device, end(&last), tail_ns);
                 self.causes.entry(GapCause::Tail).or_default().add(
                     tables.rank,
                     gap,
@@ -254,7 +229,6 @@ impl Fold for State {
 }
 
 impl State {
-    /// What the host did in each gap that it is to blame for.
     fn hosts<'a>(&mut self, tables: &'a RankTables, threads: &mut Threads<'a>) {
         let kernels = &tables.kernels;
         let mut sums: HashMap<(GapCause, Option<NameId>, HostKind), Meanwhile> = HashMap::new();
@@ -275,7 +249,6 @@ impl State {
     }
 }
 
-/// The rows with the most idle time, and one for all others.
 fn hosts(found: BTreeMap<(Option<String>, HostKind), Meanwhile>, total_ns: i64) -> Vec<GapHost> {
     let row = |name, kind, sum: Meanwhile| GapHost {
         name,
@@ -319,7 +292,6 @@ struct Threads<'a> {
 }
 
 impl<'a> Threads<'a> {
-    /// The threads, and the one that launched activity `i`.
     fn of(&mut self, tables: &'a RankTables, i: usize) -> Option<(&HostThreads<'a>, i64)> {
         let (threads, launches) =
             self.known.get_or_insert_with(|| (HostThreads::new(tables), CallsById::new(&tables.api)));
@@ -327,14 +299,12 @@ impl<'a> Threads<'a> {
         Some((threads, tables.api.tid[call]))
     }
 
-    /// What the thread that launched activity `i` was in.
     fn cover(&mut self, tables: &'a RankTables, i: usize, during: Interval) -> Option<Cover> {
         let (threads, tid) = self.of(tables, i)?;
         Some(threads.covering(tid, during))
     }
 }
 
-/// Names what stood before and after the gaps of this rank, and what the host did meanwhile.
 fn describe<'a>(tables: &'a RankTables, threads: &mut Threads<'a>, causes: &mut BTreeMap<GapCause, Cause>) {
     let dim_rows = tables.kernel_dim_rows();
     for (cause, found) in causes {
@@ -360,17 +330,13 @@ fn describe<'a>(tables: &'a RankTables, threads: &mut Threads<'a>, causes: &mut 
     }
 }
 
-/// A name without what differs from process to process.
 fn host_name(tables: &RankTables, name: NameId) -> String {
     without_address(tables.names.get(name)).into_owned()
 }
 
-/// The activity of the device that ended at `ts_ns`.
 fn ended_at(tables: &RankTables, device: i32, ts_ns: i64) -> Option<usize> {
     let kernels = &tables.kernels;
-    let from = kernels.device.partition_point(|&other| other < device);
-    let to = kernels.device.partition_point(|&other| other <= device);
-    (from..to).find(|&i| interval::span(kernels.ts_ns[i], kernels.dur_ns[i]).1 == ts_ns)
+    rows_of(&kernels.device, device).find(|&i| interval::span(kernels.ts_ns[i], kernels.dur_ns[i]).1 == ts_ns)
 }
 
 fn short_name(tables: &RankTables, dim_rows: &[u32], i: usize) -> String {
@@ -398,8 +364,7 @@ mod tests {
         sample.kernel(0, 7, 0, 10, "a", "gemm");
         sample.kernel(0, 7, 30, 10, "b", "gemm").idle(20, GapCause::LaunchBound).launched(2, 5, 0);
         sample.kernel(0, 7, 45, 5, "a", "gemm").idle(5, GapCause::Dispatch);
-        let found = findings(&[sample.tables]);
-        let rows = &found.get::<Gaps>().expect("activity").0;
+        let rows = sample.find::<Gaps>().0;
         let causes: Vec<_> =
             rows.iter().map(|row| (row.cause, row.count, row.total_ns, row.share_of_idle)).collect();
         let expected = [
@@ -432,7 +397,6 @@ mod tests {
         assert!(gaps.iter().all(|row| row.examples[0].dur_ns == row.max_ns));
     }
 
-    /// Two devices with two streams each; idle time by a sweep over the device's activities.
     fn random_rank(random: &mut Random, rank: i32, causes: &[GapCause]) -> RankTables {
         let mut sample = Sample::new(rank);
         for device in 0..2 {

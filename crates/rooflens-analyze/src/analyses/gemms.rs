@@ -7,9 +7,8 @@ use rooflens_schema::{NameId, Opt, RankTables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
 use crate::facts::gemm_calls;
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 
 /// Matmuls by shape, most operations first.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -77,7 +76,14 @@ pub struct GemmShape {
     pub kernels: Vec<String>,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "gemms",
+    question: "Which GEMMs did the BLAS library run?",
+    needs: "log of a BLAS library",
+    is_special: true,
+    finding: FindingType::object::<Gemms>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Calls of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS from their log, one row per shape, most FLOPs first.
 m, n and k are the library's, which is column-major: PyTorch's rows are its columns.
 
@@ -89,35 +95,8 @@ m, n and k are the library's, which is column-major: PyTorch's rows are its colu
   repeat a pattern of which the timeline has the last repetitions, and there is only one way to give equal calls
   equal kernels. Otherwise they are null, with the reason in `not_computed`. `flop_per_s` is flops of the joined
   calls / kernel_ns.
-";
-
-/// The question of this file.
-pub(super) struct GemmsAnalysis;
-
-impl Analysis for GemmsAnalysis {
-    fn name(&self) -> &'static str {
-        "gemms"
-    }
-    fn question(&self) -> &'static str {
-        "Which GEMMs did the BLAS library run?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "log of a BLAS library"
-    }
-    fn is_special(&self) -> bool {
-        true
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<Gemms>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 /// What tells two shapes apart; sorts by what people read first.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,7 +104,6 @@ struct Key {
     sizes: [i64; 4],
     transposes: String,
     library: String,
-    /// A, B, result, sums, epilogue.
     words: [Option<String>; 5],
 }
 
@@ -143,7 +121,6 @@ struct Row {
 #[derive(Default)]
 struct State {
     rows: BTreeMap<Key, Row>,
-    /// Why calls have no kernel, the first reason met.
     reason: Option<String>,
 }
 
@@ -259,8 +236,7 @@ mod tests {
     fn shapes_without_times() {
         let mut sample = Sample::new(0);
         [4, 64, 4].iter().for_each(|m| sample.gemm(*m, 8, 2));
-        let found = findings(&[sample.tables]);
-        let gemms = found.get::<Gemms>().expect("calls");
+        let gemms = sample.find::<Gemms>();
         // 2 x 64 x 8 x 2 = 2048, and twice 2 x 4 x 8 x 2 = 128.
         assert_eq!((gemms.calls, gemms.flops, gemms.kernel_ns), (3, Some(2304), None));
         assert!(gemms.not_computed["kernel_ns"].contains("holds no times"));

@@ -7,9 +7,7 @@ use rooflens_schema::{Note, RankTables, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
-use crate::collectives;
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::interval;
 use crate::recording;
 use crate::sentence::{count, percent, time};
@@ -35,7 +33,6 @@ pub struct HealthCheck {
     pub message: String,
 }
 
-/// The list that names and explains them.
 macro_rules! checks {
     ($($name:literal: $about:literal,)+) => {
         /// Every check: its name, and what it counts.
@@ -68,30 +65,15 @@ checks! {
     "missing_ranks": "ranks that the job claims and that were not read, where more than one was.",
 }
 
-/// The question of this file.
-pub(super) struct HealthAnalysis;
-
-impl Analysis for HealthAnalysis {
-    fn name(&self) -> &'static str {
-        "health"
-    }
-    fn question(&self) -> &'static str {
-        "Can this trace be trusted?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "records"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::list::<Health>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "health",
+    question: "Can this trace be trusted?",
+    needs: "records",
+    is_special: false,
+    finding: FindingType::list::<Health>(),
+    start: || Box::new(State::default()),
+    explain: EXPLAIN,
+};
 
 #[derive(Default)]
 struct State {
@@ -99,10 +81,8 @@ struct State {
     world_size: i32,
     microsecond_ranks: usize,
     activities: usize,
-    /// Activities of ranks that have runtime calls.
     traced_activities: usize,
     without_launch: usize,
-    /// From the first activity of a device to the first that was launched in the recording.
     launched_before_ns: i64,
     before_launch: usize,
     launches: usize,
@@ -239,162 +219,141 @@ impl State {
         self.overhead_ns = self.overhead_ns.saturating_add(covered);
     }
 
-    /// The checks that the ranks could answer.
     fn checks(&self, notes: &[Note]) -> Vec<HealthCheck> {
         let lost =
             notes.iter().filter(|note| note.severity == Severity::DataLoss).map(|note| note.count).sum();
-        let mut checks = vec![check("data_loss", lost, None, "Everything in the files was read.", |n, _| {
-            format!("{n} problems lost data during import: see the notes.")
-        })];
-        self.launch_checks(&mut checks);
-        self.time_checks(&mut checks);
+        let all_launches = self.launches + self.graph_launches;
+        let before = match self.launched_before_ns {
+            0 => String::new(),
+            ns => {
+                format!(
+                    " The first {} were launched before the recording and belong to no step.",
+                    time(ns as f64)
+                )
+            }
+        };
+        let if_active = |launches: usize| if self.activities > 0 { launches } else { 0 };
+        let overhead = share(self.overhead_ns, self.span_ns);
         let missing = i64::from(self.world_size) - self.ranks as i64;
-        if self.ranks > 1 && self.world_size > 0 {
-            let of = Some(self.world_size as usize);
-            checks.push(check(
-                "missing_ranks",
-                missing.max(0),
-                of,
-                "Every rank of the job was read.",
-                |n, of| format!("{n} of {of} ranks were not read: waits between ranks are lower bounds."),
-            ));
-        }
+        let checks = [
+            Some(check(
+                "data_loss",
+                lost,
+                None,
+                "Everything in the files was read.",
+                "{n} problems lost data during import: see the notes.",
+            )),
+            (self.activities == 0 && all_launches > 0).then(|| {
+                let otherwise = "The host made {n} launches and no device activity was recorded.";
+                check("device_activity_missing", all_launches as i64, None, "", otherwise)
+            }),
+            among(
+                "activities_without_launch",
+                (self.without_launch, self.traced_activities),
+                "Every activity has its launching call.",
+                &format!(
+                    "{{n}} of {{of}} activities have no launching call in the trace: their operator and the cause of \
+                     their gaps are unknown.{before}"
+                ),
+            ),
+            among(
+                "starts_before_launch",
+                (self.before_launch, self.traced_activities),
+                "No activity starts before its launching call.",
+                "{n} of {of} activities start before their launching call: the clocks of host and device \
+                 disagree, and causes of gaps may be wrong.",
+            ),
+            among(
+                "launches_without_activity",
+                (self.launches_without_activity, if_active(self.launches)),
+                "Every kernel launch has its activity.",
+                "{n} of {of} kernel launches have no activity: still running when the trace ended, or dropped by \
+                 the profiler, and then device time is missing.",
+            ),
+            among(
+                "graph_launches_without_activity",
+                (self.graph_launches_without_activity, if_active(self.graph_launches)),
+                "Every graph launch has activities.",
+                "{n} of {of} graph launches have no activity: device time is missing.",
+            ),
+            among(
+                "incomplete_graph_launches",
+                (self.incomplete_replays, self.replays_of_named_graphs),
+                "Every replay of a graph has the same number of activities.",
+                "{n} of {of} graph replays have fewer activities than the largest replay of their graph: device \
+                 time may be missing.",
+            ),
+            among(
+                "waits_without_work",
+                (self.waits_without_work, self.waits),
+                "Whenever the host waits for long, a device is busy.",
+                &format!(
+                    "In {{n}} of {{of}} calls that wait for 1 ms or more ({} in total) no recorded activity was \
+                     running: the device may have run something that is not in the trace, in which case \
+                     idle time is overstated.",
+                    time(self.waits_without_work_ns as f64)
+                ),
+            )
+            .map(|check| {
+                let ok = share(self.waits_without_work_ns, self.span_ns) < UNRECORDED_SHARE;
+                HealthCheck { ok, ..check }
+            }),
+            among(
+                "overlaps_on_stream",
+                (self.overlaps, self.activities),
+                "Activities of a stream do not overlap.",
+                "{n} of {of} activities start before an earlier one on their stream ends: programmatic dependent \
+                 launch, several queues shown as one stream, or wrong times. Sums of durations exceed busy time.",
+            ),
+            among(
+                "impossible_durations",
+                (self.impossible, self.durations),
+                "No duration is negative or longer than the trace.",
+                "{n} of {of} durations are negative or longer than the trace: sums and busy time are wrong.",
+            ),
+            among(
+                "microsecond_clock",
+                (self.microsecond_ranks, self.ranks),
+                "Times were recorded in nanoseconds.",
+                "{n} of {of} ranks were recorded in whole microseconds: each short kernel and gap is uncertain by up \
+                 to 1 µs.",
+            ),
+            (self.overhead_records > 0).then(|| HealthCheck {
+                name: "profiler_overhead".into(),
+                ok: overhead < OVERHEAD_SHARE,
+                count: self.overhead_records as i64,
+                of: None,
+                message: format!("The profiler's own work covers {} of the span.", percent(overhead)),
+            }),
+            (self.ranks > 1 && self.world_size > 0).then(|| {
+                let otherwise = "{n} of {of} ranks were not read: waits between ranks are lower bounds.";
+                let of = Some(i64::from(self.world_size));
+                check("missing_ranks", missing.max(0), of, "Every rank of the job was read.", otherwise)
+            }),
+        ];
+        let checks: Vec<HealthCheck> = checks.into_iter().flatten().collect();
         debug_assert!(checks.iter().all(|check| CHECKS.iter().any(|(name, _)| *name == check.name)));
         checks
     }
-
-    fn launch_checks(&self, checks: &mut Vec<HealthCheck>) {
-        let all_launches = self.launches + self.graph_launches;
-        if self.activities == 0 && all_launches > 0 {
-            checks.push(check("device_activity_missing", all_launches as i64, None, "", |n, _| {
-                format!("The host made {n} launches and no device activity was recorded.")
-            }));
-        }
-        if self.traced_activities > 0 {
-            let (found, of) = (self.without_launch as i64, Some(self.traced_activities));
-            let fine = "Every activity has its launching call.";
-            let earlier = match self.launched_before_ns {
-                0 => String::new(),
-                ns => format!(
-                    " The first {} were launched before the recording and belong to no step.",
-                    time(ns as f64)
-                ),
-            };
-            checks.push(check("activities_without_launch", found, of, fine, |n, of| {
-                format!(
-                    "{n} of {of} activities have no launching call in the trace: their operator and the cause of \
-                     their gaps are unknown.{earlier}"
-                )
-            }));
-            let found = self.before_launch as i64;
-            let fine = "No activity starts before its launching call.";
-            checks.push(check("starts_before_launch", found, of, fine, |n, of| {
-                format!(
-                    "{n} of {of} activities start before their launching call: the clocks of host and device \
-                     disagree, and causes of gaps may be wrong."
-                )
-            }));
-        }
-        if self.launches > 0 && self.activities > 0 {
-            let (found, of) = (self.launches_without_activity as i64, Some(self.launches));
-            let fine = "Every kernel launch has its activity.";
-            checks.push(check("launches_without_activity", found, of, fine, |n, of| {
-                format!(
-                    "{n} of {of} kernel launches have no activity: still running when the trace ended, or dropped by \
-                     the profiler, and then device time is missing."
-                )
-            }));
-        }
-        if self.graph_launches > 0 && self.activities > 0 {
-            let (found, of) = (self.graph_launches_without_activity as i64, Some(self.graph_launches));
-            let fine = "Every graph launch has activities.";
-            checks.push(check("graph_launches_without_activity", found, of, fine, |n, of| {
-                format!("{n} of {of} graph launches have no activity: device time is missing.")
-            }));
-        }
-        if self.replays_of_named_graphs > 0 {
-            let (found, of) = (self.incomplete_replays as i64, Some(self.replays_of_named_graphs));
-            let fine = "Every replay of a graph has the same number of activities.";
-            checks.push(check("incomplete_graph_launches", found, of, fine, |n, of| {
-                format!(
-                    "{n} of {of} graph replays have fewer activities than the largest replay of their graph: device \
-                     time may be missing."
-                )
-            }));
-        }
-        if self.waits > 0 {
-            let waited = time(self.waits_without_work_ns as f64);
-            checks.push(HealthCheck {
-                name: "waits_without_work".into(),
-                ok: share(self.waits_without_work_ns, self.span_ns) < UNRECORDED_SHARE,
-                count: self.waits_without_work as i64,
-                of: Some(self.waits as i64),
-                message: match self.waits_without_work {
-                    0 => "Whenever the host waits for long, a device is busy.".to_owned(),
-                    found => format!(
-                        "In {} of {} calls that wait for 1 ms or more ({waited} in total) no recorded activity was \
-                         running: the device may have run something that is not in the trace, in which case \
-                         idle time is overstated.",
-                        count(found as i64),
-                        count(self.waits as i64),
-                    ),
-                },
-            });
-        }
-    }
-
-    fn time_checks(&self, checks: &mut Vec<HealthCheck>) {
-        if self.activities > 0 {
-            let (found, of) = (self.overlaps as i64, Some(self.activities));
-            let fine = "Activities of a stream do not overlap.";
-            checks.push(check("overlaps_on_stream", found, of, fine, |n, of| {
-                format!(
-                    "{n} of {of} activities start before an earlier one on their stream ends: programmatic dependent \
-                     launch, several queues shown as one stream, or wrong times. Sums of durations exceed busy time."
-                )
-            }));
-        }
-        if self.durations > 0 {
-            let (found, of) = (self.impossible as i64, Some(self.durations));
-            let fine = "No duration is negative or longer than the trace.";
-            checks.push(check("impossible_durations", found, of, fine, |n, of| {
-                format!("{n} of {of} durations are negative or longer than the trace: sums and busy time are wrong.")
-            }));
-        }
-        let (found, of) = (self.microsecond_ranks as i64, Some(self.ranks));
-        checks.push(check("microsecond_clock", found, of, "Times were recorded in nanoseconds.", |n, of| {
-            format!(
-                "{n} of {of} ranks were recorded in whole microseconds: each short kernel and gap is uncertain by up to \
-                 1 µs."
-            )
-        }));
-        if self.overhead_records > 0 {
-            let share = share(self.overhead_ns, self.span_ns);
-            checks.push(HealthCheck {
-                name: "profiler_overhead".into(),
-                ok: share < OVERHEAD_SHARE,
-                count: self.overhead_records as i64,
-                of: None,
-                message: format!("The profiler's own work covers {} of the span.", percent(share)),
-            });
-        }
-    }
 }
 
-/// A check that nothing of a kind is there. `otherwise` gets what was found, and of how many.
-fn check(
-    name: &'static str,
-    found: i64,
-    of: Option<usize>,
-    fine: &str,
-    otherwise: impl Fn(&str, &str) -> String,
-) -> HealthCheck {
-    let of = of.map(|of| of as i64);
+/// A check that nothing of a kind is there. In the other message `{n}` is what was found and `{of}` of how many.
+fn check(name: &'static str, found: i64, of: Option<i64>, fine: &str, otherwise: &str) -> HealthCheck {
     let message = match found {
         0 => fine.to_owned(),
-        _ => otherwise(&count(found), &of.map(count).unwrap_or_default()),
+        _ => otherwise.replace("{n}", &count(found)).replace("{of}", &of.map(count).unwrap_or_default()),
     };
     HealthCheck { name: name.into(), ok: found == 0, count: found, of, message }
+}
+
+/// The same, where there is anything of which it could be.
+fn among(
+    name: &'static str,
+    (found, of): (usize, usize),
+    fine: &str,
+    otherwise: &str,
+) -> Option<HealthCheck> {
+    (of > 0).then(|| check(name, found as i64, Some(of as i64), fine, otherwise))
 }
 
 /// Sorted; the ids of a stream or thread mostly are, so a stable sort has little to do.
@@ -404,11 +363,10 @@ fn sorted(ids: impl Iterator<Item = i64>) -> Vec<i64> {
     ids
 }
 
-/// Time at the beginning of each device's timeline in which it ran what was launched before the recording.
 fn launched_before_ns(tables: &RankTables) -> i64 {
     let kernels = &tables.kernels;
     let mut sum = 0i64;
-    for (_, rows) in collectives::devices(tables) {
+    for (_, rows) in interval::runs(&tables.kernels.device) {
         let first = |is_launched: bool| {
             let own = rows.clone().filter(|&i| kernels.launch_delay_ns[i].is_some() == is_launched);
             own.map(|i| kernels.ts_ns[i]).min()

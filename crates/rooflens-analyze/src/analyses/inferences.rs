@@ -4,8 +4,7 @@ use rooflens_schema::RankTables;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::statistics::{DurationSummary, Durations};
 
 /// Runs of an engine.
@@ -48,7 +47,14 @@ pub struct DurationSpread {
     pub max_ns: i64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "inferences",
+    question: "How long does a run of a compiled engine take?",
+    needs: "runs of a compiled engine",
+    is_special: true,
+    finding: FindingType::object::<Inferences>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Runs of a TensorRT engine, from `trtexec --exportTimes`, including warm-up runs.
 
 - `latency`: from the start of the copies to the device to the end of the copies from it, as the file
@@ -57,39 +63,11 @@ Runs of a TensorRT engine, from `trtexec --exportTimes`, including warm-up runs.
   precise to 10 µs, after ten seconds to 100 µs. The other parts are durations, precise to six digits.
 - `p50_ns` … `p99_ns`: nearest rank, exact. `trtexec` prints those without the warm-up.
 - `span_ns`: latest end - earliest start; `runs_per_s` is runs / span_ns, so gaps between runs count.
-";
-
-/// The question of this file.
-pub(super) struct InferencesAnalysis;
-
-impl Analysis for InferencesAnalysis {
-    fn name(&self) -> &'static str {
-        "inferences"
-    }
-    fn question(&self) -> &'static str {
-        "How long does a run of a compiled engine take?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "runs of a compiled engine"
-    }
-    fn is_special(&self) -> bool {
-        true
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<Inferences>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
-    /// Latency, enqueue, copies to, compute, copies from.
     kinds: [Durations; 5],
     span_ns: i64,
 }
@@ -134,15 +112,14 @@ fn spread(durations: Durations) -> Option<DurationSpread> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Sample, findings};
+    use crate::sample::Sample;
 
     #[test]
     fn percentiles_and_rate() {
         let mut sample = Sample::new(0);
         // Latencies 1 … 100, one every 200.
         (1..=100).for_each(|i| sample.inference(i * 200, i));
-        let found = findings(&[sample.tables]);
-        let runs = found.get::<Inferences>().expect("runs");
+        let runs = sample.find::<Inferences>();
         let latency = &runs.latency;
         assert_eq!((latency.p50_ns, latency.p90_ns, latency.p99_ns, latency.max_ns), (50, 90, 99, 100));
         assert_eq!((latency.min_ns, latency.mean_ns), (1, 50.5));

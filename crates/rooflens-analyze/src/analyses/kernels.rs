@@ -1,13 +1,12 @@
 //! Which kernels take the time?
 
-use rooflens_schema::RankTables;
-use rooflens_schema::tables::ActivityKind;
+use rooflens_schema::tables::{ActivityKind, KernelDimRow};
+use rooflens_schema::{RankTables, stable_id};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
 use crate::by_name::{ByName, compact_if_many};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::role::UNKNOWN_CLASS;
 use crate::short_names;
 use crate::statistics::{DurationSummary, Durations, share};
@@ -50,7 +49,14 @@ pub struct KernelStat {
     pub share: f64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "kernels",
+    question: "Which kernels take the time?",
+    needs: "device activity",
+    is_special: false,
+    finding: FindingType::list::<Kernels>(),
+    start: || Box::new(State::default()),
+    explain: "\
 One row per name and kind, summed over ranks and devices. Every name is listed, most time first.
 
 - `count`: how often it ran.
@@ -62,32 +68,8 @@ One row per name and kind, summed over ranks and devices. Every name is listed, 
 - `share`: total_ns / sum of all rows' total_ns, 0 to 1.
 - `class`, `library`, `dtype`, `short_name`: what the kernel catalog reads from the name. If several names have the
   same short form, the difference is added in brackets.
-";
-
-/// The question of this file.
-pub(super) struct KernelsAnalysis;
-
-impl Analysis for KernelsAnalysis {
-    fn name(&self) -> &'static str {
-        "kernels"
-    }
-    fn question(&self) -> &'static str {
-        "Which kernels take the time?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "device activity"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::list::<Kernels>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
@@ -98,14 +80,7 @@ struct State {
 #[derive(Default)]
 struct Row {
     durations: Durations,
-    described: Option<Described>,
-}
-
-struct Described {
-    short_name: String,
-    class: String,
-    library: Option<String>,
-    dtype: Option<String>,
+    described: Option<KernelDimRow>,
 }
 
 impl Fold for State {
@@ -142,29 +117,30 @@ impl Fold for State {
     }
 }
 
-fn describe(tables: &RankTables, dim_rows: &[u32], i: usize) -> Described {
+fn describe(tables: &RankTables, dim_rows: &[u32], i: usize) -> KernelDimRow {
     let id = tables.kernels.kernel_id[i];
     let row = dim_rows.get(id.index()).and_then(|&row| tables.kernel_dim.row(row as usize));
-    match row {
-        Some(row) => {
-            Described { short_name: row.short_name, class: row.class, library: row.library, dtype: row.dtype }
-        }
-        None => Described {
-            short_name: tables.names.get(id).to_owned(),
-            class: match tables.kernels.kind[i] {
-                ActivityKind::Kernel => UNKNOWN_CLASS.to_owned(),
-                copy => copy.as_str().to_owned(),
-            },
+    row.unwrap_or_else(|| {
+        let name = tables.names.get(id);
+        let class = match tables.kernels.kind[i] {
+            ActivityKind::Kernel => UNKNOWN_CLASS,
+            copy => copy.as_str(),
+        };
+        KernelDimRow {
+            kernel_id: stable_id(name),
+            name: name.to_owned(),
+            short_name: name.to_owned(),
+            class: class.to_owned(),
             library: None,
             dtype: None,
-        },
-    }
+        }
+    })
 }
 
 fn stat(name: String, kind: ActivityKind, mut row: Row) -> Option<KernelStat> {
     let p50_ns = row.durations.median()?;
     let (count, total_ns, mean_ns) = (row.durations.count, row.durations.total_ns, row.durations.mean());
-    let Described { short_name, class, library, dtype } = row.described?;
+    let KernelDimRow { short_name, class, library, dtype, .. } = row.described?;
     let DurationSummary { min, percentiles: [p99_ns], max } = row.durations.summary([99])?;
     Some(KernelStat {
         name,
@@ -213,8 +189,7 @@ mod tests {
     fn ties_go_by_name_and_a_name_of_two_kinds_has_two_rows() {
         let mut sample = Sample::new(0);
         sample.kernel(0, 7, 0, 10, "b", "gemm").kernel(0, 7, 10, 10, "a", "gemm").memcpy(0, 7, 20, 10, "a");
-        let found = findings(&[sample.tables]);
-        let rows = &found.get::<Kernels>().expect("activity").0;
+        let rows = sample.find::<Kernels>().0;
         let names: Vec<(&str, ActivityKind)> = rows.iter().map(|row| (row.name.as_str(), row.kind)).collect();
         let expected =
             [("a", ActivityKind::Kernel), ("a", ActivityKind::Memcpy), ("b", ActivityKind::Kernel)];

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use rooflens_schema::tables::{ApiKind, GapCause, PhaseKind};
 use rooflens_schema::{NameId, RankTables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::launches::launching;
-use crate::analyses::{Analysis, Fold, OUTSIDE};
-use crate::facts::{CallsById, SLOW_LAUNCH_NS};
-use crate::finding::{Finding, FindingType, Findings};
-use crate::interval::{self, Interval, merge, span};
+use crate::analyses::OUTSIDE;
+use crate::by_name::FastMap;
+use crate::facts::{CallsById, SLOW_LAUNCH_NS, launches_work};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
+use crate::interval::{self, Interval, merge, rows_of, span};
 
 /// What the launching threads did in launch-bound and CPU-bound idle time, by phase, most idle time first.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +21,7 @@ use crate::interval::{self, Interval, merge, span};
 pub(crate) struct LateHost(pub Vec<LatePhase>);
 
 /// The same in one phase.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct LatePhase {
     /// What its steps do; `outside` is what belongs to no step.
     pub(crate) phase: Cow<'static, str>,
@@ -53,7 +53,14 @@ pub(crate) struct LatePhase {
     pub(crate) sync_calls: usize,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "late_host",
+    question: "What did the host do while devices waited for it?",
+    needs: "idle time that waits for the host",
+    is_special: true,
+    finding: FindingType::list::<LateHost>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Idle time of devices that waited for the host, by phase, most first, and what the thread that ended each gap was
 doing. Time inside framework operators and launching calls is the cost of eager execution: a graph replay or a
 compiled model avoids it. The rest is Python and other code between operators.
@@ -70,50 +77,12 @@ compiled model avoids it. The rest is Python and other code between operators.
 - `python_calls`: Python functions recorded on launching threads during this idle time: recording each costs time that a run without the profiler does not have.
 - `sync_calls`: calls on launching threads that waited for the device, as `cudaStreamSynchronize`, while steps of the
   phase ran on the host. None can be captured in a graph.
-";
-
-/// The question of this file.
-pub(super) struct LateHostAnalysis;
-
-impl Analysis for LateHostAnalysis {
-    fn name(&self) -> &'static str {
-        "late_host"
-    }
-    fn question(&self) -> &'static str {
-        "What did the host do while devices waited for it?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "idle time that waits for the host"
-    }
-    fn is_special(&self) -> bool {
-        true
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::list::<LateHost>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
-    phases: BTreeMap<Option<PhaseKind>, Sum>,
-}
-
-#[derive(Default)]
-struct Sum {
-    launch_bound: [i64; 2],
-    cpu_bound: [i64; 2],
-    long_gaps: [i64; 2],
-    slow_launches: i64,
-    in_attention: i64,
-    python_calls: usize,
-    sync_calls: usize,
+    phases: BTreeMap<Option<PhaseKind>, LatePhase>,
 }
 
 impl Fold for State {
@@ -127,7 +96,7 @@ impl Fold for State {
         }
         let launches = CallsById::new(api);
         let attention = attention_names(tables);
-        let mut busy: HashMap<i64, Thread<'_>, foldhash::fast::RandomState> = HashMap::default();
+        let mut busy: FastMap<i64, Thread<'_>> = FastMap::default();
         for i in gaps {
             let idle = kernels.idle_before_ns[i];
             let gap = (kernels.ts_ns[i].saturating_sub(idle), kernels.ts_ns[i]);
@@ -138,21 +107,20 @@ impl Fold for State {
                 thread.map_or((0, 0), |thread| (thread.busy.within(gap), thread.slow_launches.within(gap)));
             let sum = self.phases.entry(tables.phase_kind(kernels.phase_id[i].get())).or_default();
             let in_attention = thread.map_or(0, |thread| thread.attention.within(gap));
-            sum.in_attention = sum.in_attention.saturating_add(in_attention);
-            let [all, part] = match kernels.gap_cause[i] {
-                GapCause::LaunchBound => &mut sum.launch_bound,
-                _ => {
-                    sum.slow_launches = sum.slow_launches.saturating_add(slow);
-                    if idle > SLOW_LAUNCH_NS {
-                        let [long, in_long] = &mut sum.long_gaps;
-                        *long = long.saturating_add(idle);
-                        *in_long = in_long.saturating_add(inside);
-                    }
-                    &mut sum.cpu_bound
+            let add = |sum: &mut i64, ns: i64| *sum = sum.saturating_add(ns);
+            add(&mut sum.in_attention_ns, in_attention);
+            if kernels.gap_cause[i] == GapCause::LaunchBound {
+                add(&mut sum.launch_bound_ns, idle);
+                add(&mut sum.launch_bound_in_operators_ns, inside);
+            } else {
+                add(&mut sum.cpu_bound_ns, idle);
+                add(&mut sum.cpu_bound_in_operators_ns, inside);
+                add(&mut sum.cpu_bound_in_slow_launches_ns, slow);
+                if idle > SLOW_LAUNCH_NS {
+                    add(&mut sum.cpu_bound_in_long_gaps_ns, idle);
+                    add(&mut sum.long_gaps_in_operators_ns, inside);
                 }
-            };
-            *all = all.saturating_add(idle);
-            *part = part.saturating_add(inside);
+            }
             sum.python_calls += thread.map_or(0, |thread| thread.python_calls(gap));
         }
         for (kind, sum) in &mut self.phases {
@@ -162,18 +130,9 @@ impl Fold for State {
     }
 
     fn finish(self: Box<Self>, _earlier: &Findings) -> Option<Box<dyn Finding>> {
-        let row = |(kind, sum): (Option<PhaseKind>, Sum)| LatePhase {
+        let row = |(kind, sum): (Option<PhaseKind>, LatePhase)| LatePhase {
             phase: kind.map_or(OUTSIDE, |kind| kind.as_str()).into(),
-            launch_bound_ns: sum.launch_bound[0],
-            launch_bound_in_operators_ns: sum.launch_bound[1],
-            cpu_bound_ns: sum.cpu_bound[0],
-            cpu_bound_in_operators_ns: sum.cpu_bound[1],
-            cpu_bound_in_slow_launches_ns: sum.slow_launches,
-            cpu_bound_in_long_gaps_ns: sum.long_gaps[0],
-            long_gaps_in_operators_ns: sum.long_gaps[1],
-            in_attention_ns: sum.in_attention,
-            python_calls: sum.python_calls,
-            sync_calls: sum.sync_calls,
+            ..sum
         };
         let mut rows: Vec<LatePhase> = self.phases.into_iter().map(row).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.launch_bound_ns.saturating_add(row.cpu_bound_ns)));
@@ -181,36 +140,30 @@ impl Fold for State {
     }
 }
 
-/// A thread that launches.
 struct Thread<'a> {
-    /// When Python functions began.
     functions: &'a [i64],
-    /// In operators or launching calls.
     busy: Busy,
-    /// In launching calls that do more than launch.
     slow_launches: Busy,
-    /// In attention operators of an engine.
     attention: Busy,
 }
 
 impl<'a> Thread<'a> {
     fn of(tables: &'a RankTables, tid: i64, attention: &HashSet<NameId>) -> Self {
         let (ops, api) = (&tables.ops, &tables.api);
-        let operators = of_thread(&ops.tid, tid).map(|i| span(ops.ts_ns[i], ops.dur_ns[i]));
-        let calls = of_thread(&api.tid, tid).filter(|&i| launching(api.kind[i]));
+        let operators = rows_of(&ops.tid, tid).map(|i| span(ops.ts_ns[i], ops.dur_ns[i]));
+        let calls = rows_of(&api.tid, tid).filter(|&i| launches_work(api.kind[i]));
         let calls: Vec<Interval> = calls.map(|i| span(api.ts_ns[i], api.dur_ns[i])).collect();
         let slow = calls.iter().copied().filter(|call| interval::length(*call) > SLOW_LAUNCH_NS).collect();
-        let rows = of_thread(&ops.tid, tid).filter(|&i| attention.contains(&ops.name_id[i]));
+        let rows = rows_of(&ops.tid, tid).filter(|&i| attention.contains(&ops.name_id[i]));
         let attention = rows.map(|i| span(ops.ts_ns[i], ops.dur_ns[i])).collect();
         Thread {
-            functions: &tables.frames.ts_ns[of_thread(&tables.frames.tid, tid)],
+            functions: &tables.frames.ts_ns[rows_of(&tables.frames.tid, tid)],
             busy: Busy::of(operators.chain(calls).collect()),
             slow_launches: Busy::of(slow),
             attention: Busy::of(attention),
         }
     }
 
-    /// Python functions that began within an interval.
     fn python_calls(&self, (start, end): Interval) -> usize {
         let before = |moment: i64| self.functions.partition_point(|&began| began < moment);
         before(end).saturating_sub(before(start))
@@ -235,7 +188,6 @@ impl Busy {
         Busy { merged: merge(calls), asked: Cell::new(0) }
     }
 
-    /// Time in calls within an interval.
     fn within(&self, (start, end): Interval) -> i64 {
         let first = interval::partition_near(&self.merged, self.asked.get(), |call| call.1 <= start);
         self.asked.set(first);
@@ -245,10 +197,6 @@ impl Busy {
 }
 
 /// Rows of a thread in a table that is sorted by thread.
-fn of_thread(tids: &[i64], tid: i64) -> std::ops::Range<usize> {
-    tids.partition_point(|&other| other < tid)..tids.partition_point(|&other| other <= tid)
-}
-
 /// The host's time in steps of a kind; all time where steps have none.
 fn steps(tables: &RankTables, kind: Option<PhaseKind>) -> Vec<Interval> {
     let phases = &tables.phases;
@@ -257,10 +205,9 @@ fn steps(tables: &RankTables, kind: Option<PhaseKind>) -> Vec<Interval> {
     merge(rows.map(|i| span(phases.ts_ns[i], phases.dur_ns[i])).collect())
 }
 
-/// Calls of a thread that waited for the device and began within intervals.
 fn syncs(tables: &RankTables, tid: i64, within: &[Interval]) -> usize {
     let api = &tables.api;
-    let rows = of_thread(&api.tid, tid).filter(|&i| api.kind[i] == ApiKind::Sync);
+    let rows = rows_of(&api.tid, tid).filter(|&i| api.kind[i] == ApiKind::Sync);
     let is_within = |moment: i64| {
         let next = within.partition_point(|step| step.1 <= moment);
         within.get(next).is_some_and(|step| step.0 <= moment)

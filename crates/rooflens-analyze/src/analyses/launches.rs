@@ -5,9 +5,10 @@ use rooflens_schema::{Opt, RankTables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold, Phases};
+use crate::analyses::Phases;
 use crate::by_name::{ByName, compact_if_many};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::facts::launches_work;
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::recording;
 use crate::statistics::{Durations, mean, share};
 
@@ -49,7 +50,6 @@ const MOSTLY_CAPTURED: f64 = 0.5;
 impl Launches {
     /// Whether the trace records the capture of a graph rather than work: where what was captured also ran, it is a
     /// trace of replays.
-    #[must_use]
     pub(crate) fn is_capture(&self) -> bool {
         share(self.captured_launches as i64, self.launches as i64) >= MOSTLY_CAPTURED
             && self.graph_activities < self.captured_launches
@@ -73,7 +73,14 @@ pub struct ApiStat {
     pub max_ns: i64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "launches",
+    question: "How is work launched on the device?",
+    needs: "runtime calls",
+    is_special: false,
+    finding: FindingType::object::<Launches>(),
+    start: || Box::new(State::default()),
+    explain: "\
 - `launches`, `graph_launches`: runtime calls of these kinds.
 - `captured_launches`: kernel launches between the start and the end of a capture on their thread, which only
   add to a graph.
@@ -87,32 +94,8 @@ const EXPLAIN: &str = "\
   of a graph launch its first activity. Negative where the clocks of host and device disagree.
 - `queue_depth_mean`, `queue_depth_max`: activities launched but not finished at a launch.
 - `calls`: runtime calls by name: count, host time, median and longest, ns.
-";
-
-/// The question of this file.
-pub(super) struct LaunchesAnalysis;
-
-impl Analysis for LaunchesAnalysis {
-    fn name(&self) -> &'static str {
-        "launches"
-    }
-    fn question(&self) -> &'static str {
-        "How is work launched on the device?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "runtime calls"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<Launches>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
@@ -164,7 +147,6 @@ impl Fold for State {
     }
 }
 
-/// A graph launch and its first activity.
 struct GraphLaunch {
     corr_id: i64,
     delay_ns: Opt<i64>,
@@ -186,7 +168,7 @@ impl State {
                 ApiKind::GraphLaunch => found.graph_launches += 1,
                 _ => {}
             }
-            if launching(kind) {
+            if launches_work(kind) {
                 found.launch_api_ns = found.launch_api_ns.saturating_add(dur_ns);
             } else if kind == ApiKind::Sync {
                 found.sync_api_ns = found.sync_api_ns.saturating_add(dur_ns);
@@ -244,12 +226,6 @@ impl State {
     }
 }
 
-/// Whether a call puts work on the device.
-pub(super) fn launching(kind: ApiKind) -> bool {
-    matches!(kind, ApiKind::Launch | ApiKind::GraphLaunch | ApiKind::Memcpy | ApiKind::Memset)
-}
-
-/// The graph launches of a rank by correlation id.
 fn graph_launches(tables: &RankTables) -> Vec<GraphLaunch> {
     let api = &tables.api;
     let rows = (0..api.len()).filter(|&i| api.kind[i] == ApiKind::GraphLaunch);
@@ -267,7 +243,7 @@ mod tests {
     use rooflens_schema::tables::{PhaseKind, PhaseSource};
 
     use super::*;
-    use crate::sample::{Sample, findings};
+    use crate::sample::Sample;
 
     #[test]
     fn a_capture_that_is_replayed_is_none() {
@@ -283,8 +259,7 @@ mod tests {
             for at in 0..replayed {
                 sample.kernel(0, 7, 70 + 10 * at as i64, 5, "a", "gemm").launched(6, 10, 0);
             }
-            let found = findings(&[sample.tables]);
-            let launches = found.get::<Launches>().expect("calls");
+            let launches = sample.find::<Launches>();
             (launches.captured_launches, launches.launches, launches.is_capture())
         };
         assert_eq!((with(0), with(2)), ((2, 3, true), (2, 3, false)));
@@ -307,8 +282,7 @@ mod tests {
         for (ts, delay) in [(20_100, 20_080), (20_110, 20_090), (20_120, 20_100)] {
             sample.kernel(0, 7, ts, 5, "c", "gemm").launched(3, delay, 2);
         }
-        let found = findings(&[sample.tables]);
-        let launches = found.get::<Launches>().expect("calls");
+        let launches = sample.find::<Launches>();
         assert_eq!((launches.launches, launches.graph_launches, launches.graph_activities), (2, 1, 3));
         assert_eq!((launches.launch_api_ns, launches.sync_api_ns), (32, 100));
         assert_eq!(launches.per_step, Some(2.5)); // the engine's steps, not the profiler's

@@ -1,31 +1,41 @@
 //! Where did every nanosecond go?
 
 mod document;
-mod steps;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use document::{Times, lines, sum};
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::{PhaseKind, Phases};
 
-use crate::analyses::{Analysis, Communication, Fold, Trace};
-use crate::collectives::{self, Spent, Waiting};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::analyses::{Communication, FlawedSteps, Trace};
+use crate::by_name::FastMap;
+use crate::collectives::{Spent, Waiting};
+use crate::facts::is_pass;
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::sequences::{self, Ran};
-use crate::ledger::{self, Exchange, KernelNames, Line, Sequences, Stalls, StepAsked, is_needed, waits};
+use crate::ledger::{
+    self, Exchange, KernelNames, Line, Sequences, Stalls, StepAsked, StepShape, class_line, waits,
+};
 use crate::role::{Role, Roles};
 use crate::stage::{DECODER, Stages};
-use crate::statistics::share;
+use crate::statistics::{Durations, share};
 use crate::{interval, recording};
-use steps::Steps;
 
 pub use document::{
     ClassLedger, FloorSource, LayerClass, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, PhaseLedger,
-    Reachable, StageLedger, StepShape, StepTime,
+    Reachable, StageLedger, StepTime,
 };
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "ledger",
+    question: "Where did every nanosecond go?",
+    needs: "device activity, or operators of a run on the host",
+    is_special: false,
+    finding: FindingType::object::<Ledger>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Every nanosecond between a device's first and last activity is attributed to one activity: the one that runs; if
 several run, compute before communication before copies, and of the same kind the one that started first; if none
 runs, the one that ends the gap. Its phase, layer and class are those of that activity. So lines, phases, classes
@@ -59,35 +69,8 @@ with the most operator time: operators by self time, and as cpu_bound the host's
   by the operator that follows.
 - `unspent_floor_ns`: lower bound beyond the kernels' time: they were faster than the model, device or shapes allow,
   so one of these is wrong.
-";
-
-/// The question of this file.
-pub(super) struct LedgerAnalysis;
-
-impl Analysis for LedgerAnalysis {
-    fn name(&self) -> &'static str {
-        "ledger"
-    }
-    fn question(&self) -> &'static str {
-        "Where did every nanosecond go?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "device activity, or operators of a run on the host"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<Ledger>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
-
-/// The lines without a lower bound: their times in one step or phase.
-type Times = [i64; Line::ALL.len()];
+",
+};
 
 #[derive(Default)]
 struct State {
@@ -120,11 +103,9 @@ struct Phase {
     beside_collectives_ns: i64,
 }
 
-/// A stretch of a timeline.
 struct Stretch {
     ns: i64,
     line: Line,
-    /// What runs, where something does.
     class: Option<KernelClass>,
     phase: Option<i32>,
     layer: Option<i32>,
@@ -164,9 +145,8 @@ impl Fold for State {
 }
 
 impl Timelines {
-    /// Ends the steps of a rank: ids start anew in the next.
     fn close_steps(&mut self, tables: &RankTables) {
-        let of_text = |kind: &Option<PhaseKind>| kind.is_some_and(sequences::is_text);
+        let of_text = |kind: &Option<PhaseKind>| kind.is_some_and(is_pass);
         let steps = self.phases.iter().filter(|(kind, _)| of_text(kind));
         let steps = steps.flat_map(|(_, phase)| phase.steps.open.keys()).map(|row| *row as usize);
         self.stalls.add(&tables.phases, steps.collect());
@@ -181,7 +161,7 @@ impl Timelines {
         let mut stages = Stages::new(tables);
         // The host waited for work of before, which is not in the trace: no time of the step it waited in.
         let unrecorded = interval::merge(recording::waits(tables).unrecorded);
-        for (_, rows) in collectives::devices(tables) {
+        for (_, rows) in interval::runs(&tables.kernels.device) {
             let device = self.spent.len() as u32;
             self.count += 1;
             let collectives = rows.clone().filter(|&row| roles.at(row) == Role::Communication);
@@ -249,7 +229,6 @@ impl Timelines {
         }
     }
 
-    /// Takes waiting for other ranks out of communication, now that all ranks are known.
     fn split(&mut self, waiting: Option<&Waiting>) {
         for phase in self.phases.values_mut() {
             let wait_ns = phase.exchange.split(waiting);
@@ -270,7 +249,7 @@ impl Timelines {
         let ops = &tables.ops;
         let moments = ledger::moments(ops);
         self.count += usize::from(!moments.is_empty());
-        let mut classes: HashMap<_, KernelClass, foldhash::fast::RandomState> = HashMap::default();
+        let mut classes: FastMap<_, KernelClass> = FastMap::default();
         let mut waits = waits::OfRank::default();
         let mut ran = sequences::OfHost::new(ops);
         let mut stages = Stages::new(tables);
@@ -366,7 +345,6 @@ impl Timelines {
 }
 
 impl Phase {
-    /// Ends the steps of a rank.
     fn close_steps(&mut self, phases: &Phases) {
         for &row in self.steps.open.keys() {
             let row = row as usize;
@@ -383,7 +361,7 @@ impl Phase {
         let (step, line_steps) = self.steps.summary(&self.exchange);
         let class = |(class, (ns, activities)): (KernelClass, (i64, usize))| ClassLedger {
             class,
-            line: line_of(class),
+            line: class_line(class),
             activities,
             ns,
             floor_ns: None,
@@ -441,16 +419,11 @@ impl Phase {
             layers: self.layers.into_iter().map(layer).collect(),
             layer_classes: self.layer_classes.into_iter().map(cell).collect(),
             stages: stages.collect(),
-            floors: Vec::new(),
-            unspent_floor_ns: 0.0,
-            missing_floor_ns: 0.0,
-            operators: Vec::new(),
-            kernels: Vec::new(),
-            model_layers: Vec::new(),
             sequences: self.sequences,
             transfers: self.exchange.transfers,
             beside_collectives_ns: self.beside_collectives_ns,
             waits: self.waits.finish(),
+            ..PhaseLedger::default()
         }
     }
 }
@@ -464,24 +437,91 @@ fn step_shape(
 /// What is called that belongs to no step.
 pub const OUTSIDE: &str = "outside";
 
-fn line_of(class: KernelClass) -> Line {
-    match class {
-        KernelClass::Communication => Line::Communication,
-        KernelClass::Memcpy | KernelClass::Memset => Line::Copies,
-        class if is_needed(class) => Line::Kernels,
-        _ => Line::Unneeded,
+#[cfg(test)]
+mod tests;
+
+/// Steps that are through, and those of the rank at hand.
+#[derive(Default)]
+struct Steps {
+    open: FastMap<i32, Times>,
+    sound: Spread,
+    flawed: Spread,
+    flaws: BTreeMap<String, usize>,
+}
+
+#[derive(Default)]
+struct Spread {
+    wall: Durations,
+    lines: BTreeMap<Line, Durations>,
+}
+
+impl Steps {
+    fn close(&mut self, phases: &Phases, exchange: &mut Exchange) {
+        for (row, times) in self.open.drain() {
+            let flaw = phases.excluded.get(row as usize).and_then(Option::as_ref);
+            exchange.close_step(row, times[Line::Communication as usize], flaw.is_none());
+            match flaw {
+                Some(flaw) => {
+                    *self.flaws.entry(flaw.clone()).or_default() += 1;
+                    self.flawed.push(&times);
+                }
+                None => self.sound.push(&times),
+            }
+        }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.sound.wall.count + self.flawed.wall.count
+    }
+
+    fn flaws(&self) -> Vec<FlawedSteps> {
+        let flaws = self.flaws.iter();
+        flaws.map(|(reason, steps)| FlawedSteps { reason: reason.clone(), steps: *steps }).collect()
+    }
+
+    /// The time of a step, and of each line in it: of sound steps, where there is any.
+    fn summary(self, exchange: &Exchange) -> (Option<StepTime>, Vec<LineStep>) {
+        let are_sound = self.sound.wall.count > 0;
+        let Spread { wall, mut lines } = if are_sound { self.sound } else { self.flawed };
+        for (line, times) in [
+            (Line::Communication, exchange.step_transfer_ns(are_sound)),
+            (Line::CommWait, exchange.step_wait_ns(are_sound)),
+        ] {
+            if times.total_ns > 0 {
+                lines.insert(line, times);
+            }
+        }
+        let steps = wall.count;
+        let line_step = |(line, mut durations): (Line, Durations)| {
+            for _ in durations.count..steps {
+                durations.push(0);
+            }
+            let [p50_ns, p99_ns] = durations.summary([50, 99])?.percentiles;
+            Some(LineStep { line, p50_ns, p99_ns })
+        };
+        let step = wall.summary([50, 90, 99]).map(|summary| {
+            let [p50_ns, p90_ns, p99_ns] = summary.percentiles;
+            StepTime { p50_ns, p90_ns, p99_ns, max_ns: summary.max }
+        });
+        (step, lines.into_iter().filter_map(line_step).collect())
     }
 }
 
-fn sum(times: &Times) -> i64 {
-    times.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns))
+impl Spread {
+    fn push(&mut self, times: &Times) {
+        self.wall.push(sum(times));
+        // How much of its communication is waiting is known in the end.
+        let lines = Line::ALL.iter().zip(times).filter(|(line, _)| **line != Line::Communication);
+        for (line, &ns) in lines {
+            // Lines that steps do not have count as 0 where others of the phase have them.
+            if ns > 0 || self.lines.contains_key(line) {
+                let known = self.lines.entry(*line).or_default();
+                // Steps before this one had none.
+                for _ in known.count + 1..self.wall.count {
+                    known.push(0);
+                }
+                known.push(ns);
+            }
+        }
+    }
 }
-
-fn lines(times: &Times) -> Vec<LedgerLine> {
-    let wall_ns = sum(times);
-    let line = |(line, ns): (&Line, &i64)| LedgerLine { line: *line, ns: *ns, share: share(*ns, wall_ns) };
-    Line::ALL.iter().zip(times).filter(|(_, ns)| **ns != 0).map(line).collect()
-}
-
-#[cfg(test)]
-mod tests;

@@ -7,8 +7,7 @@ use rooflens_schema::{NameId, RankTables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 
 /// The allocator's memory over time, one row for each rank and device.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -16,7 +15,7 @@ use crate::finding::{Finding, FindingType, Findings};
 pub struct Memory(pub Vec<DeviceMemory>);
 
 /// One device's memory.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceMemory {
     /// Rank.
     pub rank: i32,
@@ -80,7 +79,14 @@ pub struct MemoryAtEnd {
     pub fragmentation: Option<f64>,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "memory",
+    question: "How much memory does the allocator hold over time?",
+    needs: "allocator events",
+    is_special: false,
+    finding: FindingType::list::<Memory>(),
+    start: || Box::new(State::default()),
+    explain: "\
 The framework's allocator, one row for each rank and device (-1: the host).
 
 - `allocations`, `releases`: events with bytes above and below 0.
@@ -102,32 +108,8 @@ Of an allocator snapshot, whose totals count what the program asked for, also:
   `cached_bytes` is the part of free in segments that are free as a whole: the allocator releases them to the device
   and retries if an allocation fails. `scattered_free_bytes` is the other part, inactive blocks of segments that are
   partly in use, and `fragmentation` is scattered / reserved: memory that is free, but cannot be released.
-";
-
-/// The question of this file.
-pub(super) struct MemoryAnalysis;
-
-impl Analysis for MemoryAnalysis {
-    fn name(&self) -> &'static str {
-        "memory"
-    }
-    fn question(&self) -> &'static str {
-        "How much memory does the allocator hold over time?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "allocator events"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::list::<Memory>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
@@ -152,19 +134,8 @@ impl Fold for State {
         // Rounded up, so that the last event falls into the last slice.
         let slice_ns = last.saturating_sub(first) / SLICES + 1;
         for device in devices {
-            let mut row = DeviceMemory {
-                rank: tables.rank,
-                device,
-                allocations: 0,
-                releases: 0,
-                peak_allocated_bytes: None,
-                peak_ts_ns: None,
-                peak_reserved_bytes: None,
-                timeline: Vec::new(),
-                at_peak: Vec::new(),
-                older_at_peak_bytes: None,
-                at_end: at_end(tables, device),
-            };
+            let at_end = at_end(tables, device);
+            let mut row = DeviceMemory { rank: tables.rank, device, at_end, ..DeviceMemory::default() };
             let mut slice = None;
             let mut peak_row = None;
             for i in (0..memory.len()).filter(|&i| memory.device[i] == device) {
@@ -202,7 +173,6 @@ impl Fold for State {
     }
 }
 
-/// Allocations at the peak, which the event in row `peak` makes; and how much of it is older than all events.
 fn holders(tables: &RankTables, device: i32, peak: usize, peak_bytes: i64) -> (Vec<SiteMemory>, Option<i64>) {
     let memory = &tables.memory;
     let of_device = |row: &usize| memory.device[*row] == device;
@@ -230,7 +200,6 @@ fn holders(tables: &RankTables, device: i32, peak: usize, peak_bytes: i64) -> (V
     (sites, Some(older))
 }
 
-/// The blocks of a device; `None` where there is no snapshot of it.
 fn at_end(tables: &RankTables, device: i32) -> Option<MemoryAtEnd> {
     let blocks = &tables.memory_blocks;
     let mut end = MemoryAtEnd { requested_bytes: Some(0), ..MemoryAtEnd::default() };
@@ -243,10 +212,7 @@ fn at_end(tables: &RankTables, device: i32) -> Option<MemoryAtEnd> {
         let add = |sum: &mut i64| *sum = sum.saturating_add(bytes);
         add(&mut end.reserved_bytes);
         let (free, is_used) = segments.entry(blocks.segment[row]).or_default();
-        match blocks.state[row] {
-            BlockState::Free => add(free),
-            BlockState::Allocated | BlockState::Pending => *is_used = true,
-        }
+        *is_used |= blocks.state[row] != BlockState::Free;
         match blocks.state[row] {
             BlockState::Allocated => {
                 add(&mut end.allocated_bytes);
@@ -255,6 +221,7 @@ fn at_end(tables: &RankTables, device: i32) -> Option<MemoryAtEnd> {
             }
             BlockState::Pending => add(&mut end.pending_bytes),
             BlockState::Free => {
+                add(free);
                 add(&mut end.free_bytes);
                 end.largest_free_bytes = end.largest_free_bytes.max(bytes);
             }
@@ -283,8 +250,7 @@ mod tests {
         let mut sample = Sample::new(2);
         sample.memory(0, 0, 100, 100, 1000).memory(3, -1, 7, 7, 7).memory(5, 0, 200, 300, 1000);
         sample.memory(2000, 0, -200, 100, 2000).memory(4000, 0, -100, 0, 500);
-        let found = findings(&[sample.tables]);
-        let rows = &found.get::<Memory>().expect("memory").0;
+        let rows = sample.find::<Memory>().0;
         assert_eq!(rows.iter().map(|row| row.device).collect::<Vec<_>>(), [-1, 0]);
         let gpu = &rows[1];
         assert_eq!((gpu.rank, gpu.allocations, gpu.releases), (2, 2, 2));

@@ -1,6 +1,5 @@
 //! The questions, one a file. The doc comment on a result's field is its documentation.
 
-mod advice;
 mod classes;
 mod comm_calls;
 mod communication;
@@ -27,6 +26,7 @@ mod stragglers;
 mod trace;
 mod verdict;
 
+pub use crate::ledger::StepShape;
 pub use classes::{ClassStat, Classes};
 pub use comm_calls::{CommCalls, CommSize};
 pub use communication::{CollectiveStat, Communication, Link, RankWait};
@@ -42,7 +42,7 @@ pub(crate) use late_host::{LateHost, LatePhase};
 pub use launches::{ApiStat, Launches};
 pub use ledger::{
     ClassLedger, FloorSource, LayerClass, LayerLedger, LayerTime, Ledger, LedgerLine, LineStep, OUTSIDE,
-    PhaseLedger, Reachable, StageLedger, StepShape, StepTime,
+    PhaseLedger, Reachable, StageLedger, StepTime,
 };
 pub use memory::{DeviceMemory, Memory, MemoryAtEnd, SiteMemory};
 pub use modules::{LayerStat, ModuleStat, Modules};
@@ -63,66 +63,37 @@ use std::thread;
 use rooflens_schema::{Note, RankTables};
 
 pub(crate) use crate::collectives::Algorithm;
-use crate::finding::{Finding, FindingType, Findings, NotComputed};
+use crate::finding::{Analysis, Findings, Fold, NotComputed};
 use crate::timeline::TimelineFold;
 
-/// A question and how to answer it.
-pub trait Analysis: Sync {
-    /// Name: key in JSON, file name under `findings/`, word for `list` and `explain`.
-    fn name(&self) -> &'static str;
-    /// The question it answers.
-    fn question(&self) -> &'static str;
-    /// How each number is made: the text of `rooflens explain`.
-    fn explain(&self) -> &'static str;
-    /// What the trace lacks where there is nothing to fold over, as "device activity".
-    fn needs(&self) -> &'static str;
-    /// Whether only some inputs are about it at all, so that its absence is no news on a screen.
-    fn is_special(&self) -> bool {
-        false
-    }
-    /// The type of what it finds.
-    fn finding(&self) -> FindingType;
-    /// A fold over the ranks.
-    fn start(&self) -> Box<dyn Fold>;
-}
-
-/// Sees each rank once, then answers.
-pub trait Fold: Send {
-    /// Takes in one rank.
-    fn rank(&mut self, tables: &RankTables);
-    /// The answer, or `None` where no rank had the rows it needs. `earlier` holds the findings of
-    /// the analyses before it in [`ALL`].
-    fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>>;
-}
-
 /// Every analysis, in the order of the report. An analysis may look at the findings before it.
-pub const ALL: &[&dyn Analysis] = &[
-    &trace::TraceAnalysis,
-    &devices::DevicesAnalysis,
-    &kernels::KernelsAnalysis,
-    &classes::ClassesAnalysis,
-    &operators::OperatorsAnalysis,
-    &phases::PhasesAnalysis,
-    &launches::LaunchesAnalysis,
-    &gaps::GapsAnalysis,
-    &late_host::LateHostAnalysis,
-    &communication::CommunicationAnalysis,
-    &ledger::LedgerAnalysis,
-    &stragglers::StragglersAnalysis,
-    &modules::ModulesAnalysis,
-    &parts::PartsAnalysis,
-    &products::ProductsAnalysis,
-    &shape_rates::ShapeRatesAnalysis,
-    &frames::FramesAnalysis,
-    &memory::MemoryAnalysis,
-    &comm_calls::CommCallsAnalysis,
-    &gemms::GemmsAnalysis,
-    &engine_layers::EngineLayersAnalysis,
-    &inferences::InferencesAnalysis,
-    &server_metrics::ServerMetricsAnalysis,
-    &health::HealthAnalysis,
-    &verdict::VerdictAnalysis,
-    &advice::AdviceAnalysis,
+pub const ALL: &[Analysis] = &[
+    trace::ANALYSIS,
+    devices::ANALYSIS,
+    kernels::ANALYSIS,
+    classes::ANALYSIS,
+    operators::ANALYSIS,
+    phases::ANALYSIS,
+    launches::ANALYSIS,
+    gaps::ANALYSIS,
+    late_host::ANALYSIS,
+    communication::ANALYSIS,
+    ledger::ANALYSIS,
+    stragglers::ANALYSIS,
+    modules::ANALYSIS,
+    parts::ANALYSIS,
+    products::ANALYSIS,
+    shape_rates::ANALYSIS,
+    frames::ANALYSIS,
+    memory::ANALYSIS,
+    comm_calls::ANALYSIS,
+    gemms::ANALYSIS,
+    engine_layers::ANALYSIS,
+    inferences::ANALYSIS,
+    server_metrics::ANALYSIS,
+    health::ANALYSIS,
+    verdict::ANALYSIS,
+    crate::advice::ANALYSIS,
 ];
 
 /// Rows from which the analyses of a rank share the cores.
@@ -130,13 +101,13 @@ const LARGE_RANK: usize = 100_000;
 
 /// All analyses over a job, rank by rank.
 pub struct JobAnalyses {
-    folds: Vec<(&'static dyn Analysis, Box<dyn Fold>)>,
+    folds: Vec<(&'static Analysis, Box<dyn Fold>)>,
     timeline: TimelineFold,
 }
 
 impl Default for JobAnalyses {
     fn default() -> Self {
-        let folds = ALL.iter().map(|analysis| (*analysis, analysis.start())).collect();
+        let folds = ALL.iter().map(|analysis| (analysis, (analysis.start)())).collect();
         JobAnalyses { folds, timeline: TimelineFold::default() }
     }
 }
@@ -173,10 +144,10 @@ impl JobAnalyses {
         findings.notes = notes;
         for (analysis, fold) in self.folds {
             match fold.finish(&findings) {
-                Some(finding) => findings.insert(analysis.name(), finding),
+                Some(finding) => findings.insert(analysis.name, finding),
                 None => findings.not_computed.push(NotComputed {
-                    analysis: analysis.name().to_owned(),
-                    reason: format!("the trace has no {}", analysis.needs()),
+                    analysis: analysis.name.to_owned(),
+                    reason: format!("the trace has no {}", analysis.needs),
                 }),
             }
         }
@@ -206,7 +177,7 @@ mod tests {
     fn every_file_is_in_the_registry() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/analyses");
         let files = std::fs::read_dir(folder).expect("the sources");
-        let names: BTreeSet<&str> = ALL.iter().map(|analysis| analysis.name()).collect();
+        let names: BTreeSet<&str> = ALL.iter().map(|analysis| analysis.name).collect();
         for file in files {
             let path = file.expect("an entry").path();
             let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
@@ -218,10 +189,10 @@ mod tests {
     #[test]
     fn every_analysis_explains_itself() {
         for analysis in ALL {
-            let name = analysis.name();
-            assert!(analysis.question().ends_with('?'), "{name}: a question ends with a question mark");
-            assert!(analysis.explain().len() > 100, "{name}: explain each number");
-            assert!(!analysis.needs().is_empty(), "{name}: say what is needed");
+            let name = analysis.name;
+            assert!(analysis.question.ends_with('?'), "{name}: a question ends with a question mark");
+            assert!(analysis.explain.len() > 100, "{name}: explain each number");
+            assert!(!analysis.needs.is_empty(), "{name}: say what is needed");
         }
     }
 

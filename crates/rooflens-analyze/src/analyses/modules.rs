@@ -1,15 +1,14 @@
 //! Which layers and modules take the device time?
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rooflens_schema::{NameId, RankTables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
-use crate::by_name::ByName;
+use crate::by_name::{ByName, FastMap};
 use crate::facts::layer_in;
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::percentile::upper_median;
 use crate::statistics::share;
 
@@ -56,7 +55,14 @@ pub struct ModuleStat {
     pub share: f64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "modules",
+    question: "Which layers and modules take the device time?",
+    needs: "device activity with module or layer names",
+    is_special: false,
+    finding: FindingType::object::<Modules>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Device time by where in the model it was launched. A share is of the sum of all activities' durations.
 
 - `layers`: by layer index, in order: activities and sum of durations, ns.
@@ -70,32 +76,8 @@ Device time by where in the model it was launched. A share is of the sum of all 
 - `pattern_match`: the fraction of those activities whose name occurs in at least half of the inferred layers, 0 to
   1. Null where there are none.
 - `layer_share`, `module_share`: device time with a layer, or a module / all device time, 0 to 1.
-";
-
-/// The question of this file.
-pub(super) struct ModulesAnalysis;
-
-impl Analysis for ModulesAnalysis {
-    fn name(&self) -> &'static str {
-        "modules"
-    }
-    fn question(&self) -> &'static str {
-        "Which layers and modules take the device time?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "device activity with module or layer names"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<Modules>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
@@ -104,7 +86,6 @@ struct State {
     with_layer_ns: i64,
     with_module_ns: i64,
     all_ns: i64,
-    /// Activities of each layer in each step.
     in_a_layer: Vec<usize>,
     by_pattern: usize,
     by_pattern_alike: usize,
@@ -130,11 +111,10 @@ impl Fold for State {
     fn rank(&mut self, tables: &RankTables) {
         let kernels = &tables.kernels;
         // Full paths first, one for each layer: taking out the indices is done once a path.
-        let mut paths: HashMap<NameId, Sum, foldhash::fast::RandomState> = HashMap::default();
-        let mut in_a_layer: HashMap<_, usize, foldhash::fast::RandomState> = HashMap::default();
-        let mut tells: HashMap<NameId, bool, foldhash::fast::RandomState> = HashMap::default();
-        let mut by_pattern: HashMap<NameId, BTreeMap<i32, usize>, foldhash::fast::RandomState> =
-            HashMap::default();
+        let mut paths: FastMap<NameId, Sum> = FastMap::default();
+        let mut in_a_layer: FastMap<_, usize> = FastMap::default();
+        let mut tells: FastMap<NameId, bool> = FastMap::default();
+        let mut by_pattern: FastMap<NameId, BTreeMap<i32, usize>> = FastMap::default();
         // Work of a step that was not recorded from its beginning is outside of all steps: which layers it is of is a guess,
         // and it is not to be added to those of whole steps.
         let has_layer = |i: usize| kernels.layer[i].get().is_some();
@@ -258,8 +238,7 @@ mod tests {
         sample.kernel(0, 7, 10, 30, "a", "gemm").within(None, Some(1), Some("Layer_1/MLP_1"));
         sample.kernel(0, 7, 40, 20, "a", "gemm").within(None, Some(1), None);
         sample.kernel(0, 7, 60, 40, "a", "gemm");
-        let found = findings(&[sample.tables]);
-        let modules = found.get::<Modules>().expect("modules");
+        let modules = sample.find::<Modules>();
         let layers: Vec<_> =
             modules.layers.iter().map(|row| (row.layer, row.activities, row.device_ns)).collect();
         assert_eq!(layers, [(0, 1, 10), (1, 2, 50)]);

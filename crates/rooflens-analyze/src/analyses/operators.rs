@@ -1,17 +1,13 @@
 //! Which framework operators take the time?
 
-mod memory;
-
 use std::collections::HashMap;
 
 use rooflens_schema::{NameId, Opt, RankTables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::memory::Bytes;
-use crate::analyses::{Analysis, Fold};
-use crate::by_name::{ByName, compact_if_many};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::by_name::{ByName, FastMap, compact_if_many};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::statistics::{DurationSummary, Durations, share};
 
 /// Framework operators by name, most self time first. Every name is here.
@@ -70,7 +66,14 @@ pub struct ShapeStat {
     pub device_ns: i64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "operators",
+    question: "Which framework operators take the time?",
+    needs: "framework operators",
+    is_special: false,
+    finding: FindingType::list::<Operators>(),
+    start: || Box::new(State::default()),
+    explain: "\
 One row per operator name, summed over ranks and threads. Every name is listed, most self time first.
 
 - `count`: calls.
@@ -84,40 +87,14 @@ One row per operator name, summed over ranks and threads. Every name is listed, 
   inside. Null where the trace was recorded without `profile_memory`.
 - `share`: self_ns / sum of all rows' self_ns, 0 to 1.
 - `shapes`: its calls by recorded input shapes and types, the eight with the most host time.
-";
-
-/// The question of this file.
-pub(super) struct OperatorsAnalysis;
-
-impl Analysis for OperatorsAnalysis {
-    fn name(&self) -> &'static str {
-        "operators"
-    }
-    fn question(&self) -> &'static str {
-        "Which framework operators take the time?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "framework operators"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::list::<Operators>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
     rows: ByName<Row>,
-    /// Shapes and types, each text once.
     texts: ByName<()>,
-    /// By (row, shapes, types), the latter as positions in `texts`.
-    shapes: HashMap<(u32, u32, u32), ShapeSum, foldhash::fast::RandomState>,
+    shapes: FastMap<(u32, u32, u32), ShapeSum>,
 }
 
 #[derive(Default)]
@@ -126,7 +103,6 @@ struct Row {
     self_ns: i64,
     device_ns: i64,
     self_device_ns: i64,
-    /// Nested operators included, and without them.
     memory: Option<[Bytes; 2]>,
 }
 
@@ -170,7 +146,7 @@ impl Fold for State {
                 row.self_device_ns = row.self_device_ns.saturating_add(*dur_ns);
             }
         }
-        if let Some(calls) = memory::of_calls(tables) {
+        if let Some(calls) = memory_of_calls(tables) {
             for (i, bytes) in calls.iter().enumerate() {
                 let [total, own] = rows.at(ops.name_id[i]).memory.get_or_insert_default();
                 total.add(*bytes);
@@ -256,9 +232,8 @@ type ShapeKey = (u32, NameId, Opt<NameId>);
 /// which is looked at before the map.
 #[derive(Default)]
 struct RankShapes {
-    positions: HashMap<ShapeKey, u32, foldhash::fast::RandomState>,
+    positions: FastMap<ShapeKey, u32>,
     sums: Vec<(ShapeKey, ShapeSum)>,
-    /// For each row, the position of the last call's shapes.
     last: Vec<u32>,
 }
 
@@ -279,6 +254,54 @@ impl RankShapes {
         self.last[slot] = position;
         &mut self.sums[position as usize].1
     }
+}
+
+/// Bytes given less bytes taken back, on the host and on devices.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Bytes {
+    host: i64,
+    device: i64,
+}
+
+impl Bytes {
+    pub(crate) fn add(&mut self, other: Bytes) {
+        self.host = self.host.saturating_add(other.host);
+        self.device = self.device.saturating_add(other.device);
+    }
+
+    fn less(&mut self, other: Bytes) {
+        self.host = self.host.saturating_sub(other.host);
+        self.device = self.device.saturating_sub(other.device);
+    }
+}
+
+/// Of each operator call of a rank, nested calls included; nothing where the trace has no allocator events.
+fn memory_of_calls(tables: &RankTables) -> Option<Vec<Bytes>> {
+    let (memory, ops) = (&tables.memory, &tables.ops);
+    if memory.is_empty() {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..memory.len()).collect();
+    order.sort_by_key(|i| memory.ts_ns[*i]);
+    let times: Vec<i64> = order.iter().map(|i| memory.ts_ns[*i]).collect();
+    // What was given and taken before each event, and after all.
+    let mut sums = vec![Bytes::default()];
+    let mut sum = Bytes::default();
+    for i in order {
+        let bytes = memory.bytes[i];
+        let on_host = memory.device[i] < 0;
+        sum.add(Bytes { host: if on_host { bytes } else { 0 }, device: if on_host { 0 } else { bytes } });
+        sums.push(sum);
+    }
+    let of_call = |i: usize| {
+        let (start, end) = (ops.ts_ns[i], ops.ts_ns[i].saturating_add(ops.dur_ns[i]));
+        let from = times.partition_point(|ts| *ts < start);
+        let to = times.partition_point(|ts| *ts <= end).max(from);
+        let mut bytes = sums[to];
+        bytes.less(sums[from]);
+        bytes
+    };
+    Some((0..ops.len()).map(of_call).collect())
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use rooflens_schema::tables::PhaseKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::part::PartsByName;
 
 /// Time by phase and part of the model, the phase with the most host time first.
@@ -35,7 +34,7 @@ pub struct PartsOfPhase {
 }
 
 /// The time of a part of the model.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PartStat {
     /// The part, as `attention.core`.
     pub part: Cow<'static, str>,
@@ -49,7 +48,14 @@ pub struct PartStat {
     pub device_ns: i64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "parts",
+    question: "Which parts of the model take the time of each phase?",
+    needs: "operators or device activity inside phases",
+    is_special: false,
+    finding: FindingType::list::<Parts>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Time by kind of phase and part of the model, all ranks together. A part is recognised by the path of the innermost
 module around an operator or a launch: `self_attn.q_proj` is `attention.projections`, what else runs in `self_attn`
 is `attention.core`, `experts` and `gate` are `moe`, and what runs in a layer outside of its modules, the residual
@@ -59,44 +65,12 @@ stream, is `norm`. Everything else is `other`.
 - `operators`, `activities`: how many.
 - `self_ns`: host time less that of the operators directly inside, ns. The parts add up to the phase.
 - `device_ns`: sum of the activities' durations, ns. The parts add up to the phase.
-";
-
-/// The question of this file.
-pub(super) struct PartsAnalysis;
-
-impl Analysis for PartsAnalysis {
-    fn name(&self) -> &'static str {
-        "parts"
-    }
-    fn question(&self) -> &'static str {
-        "Which parts of the model take the time of each phase?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "operators or device activity inside phases"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::list::<Parts>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
-    sums: BTreeMap<(PhaseKind, &'static str), Sum>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    operators: usize,
-    self_ns: i64,
-    activities: usize,
-    device_ns: i64,
+    sums: BTreeMap<(PhaseKind, &'static str), PartStat>,
 }
 
 impl Fold for State {
@@ -133,12 +107,11 @@ impl Fold for State {
                 found.push(empty);
             }
             let Some(last) = found.last_mut() else { continue };
-            let Sum { operators, self_ns, activities, device_ns } = sum;
-            last.operators += operators;
-            last.self_ns = last.self_ns.saturating_add(self_ns);
-            last.activities += activities;
-            last.device_ns = last.device_ns.saturating_add(device_ns);
-            last.parts.push(PartStat { part: part.into(), operators, self_ns, activities, device_ns });
+            last.operators += sum.operators;
+            last.self_ns = last.self_ns.saturating_add(sum.self_ns);
+            last.activities += sum.activities;
+            last.device_ns = last.device_ns.saturating_add(sum.device_ns);
+            last.parts.push(PartStat { part: part.into(), ..sum });
         }
         // Stable, and the map was in order: ties stay by name.
         let most = |self_ns: i64, device_ns: i64| (std::cmp::Reverse(self_ns), std::cmp::Reverse(device_ns));
@@ -154,45 +127,34 @@ impl Fold for State {
 mod tests {
     use super::*;
     use crate::part::OTHER;
-    use rooflens_schema::Opt;
-    use rooflens_schema::tables::{OpRow, PhaseRow, PhaseSource};
-
-    /// A prefill and two decode steps with operators in ranges of modules.
-    fn tables() -> RankTables {
-        let mut tables = RankTables::default();
-        let mut range = |ts: i64, dur: i64, name: &str| {
-            let name = tables.names.add(name);
-            let row = PhaseRow::new(PhaseSource::Annotation, ts, dur, name);
-            tables.phases.push(PhaseRow { tid: Opt::some(1), ..row });
-        };
-        range(0, 1_000, "rooflens.prefill");
-        range(10, 100, "module:model.embed_tokens");
-        range(200, 300, "module:model.layers.0.mlp");
-        range(250, 100, "module:model.layers.0.mlp.experts");
-        range(2_000, 100, "rooflens.decode[1]");
-        range(2_010, 50, "module:lm_head");
-        let mut op = |ts: i64, dur: i64, name: &str| {
-            let name = tables.names.add(name);
-            tables.ops.push(OpRow::new(1, ts, dur, name));
-        };
-        op(20, 40, "aten::embedding");
-        op(210, 30, "aten::view");
-        op(260, 80, "aten::_grouped_mm");
-        op(270, 60, "aten::mm");
-        op(600, 7, "aten::argmax");
-        op(1_500, 400, "outside of phases");
-        op(2_020, 11, "aten::linear");
-        tables
-    }
+    use crate::sample::Sample;
 
     #[test]
     fn self_time_is_dealt_out_and_nothing_is_lost() {
-        let mut tables = tables();
-        crate::facts::derive(&mut tables);
-        let mut state = State::default();
-        state.rank(&tables);
-        let found = Box::new(state).finish(&Findings::default()).unwrap();
-        let Parts(phases) = found.as_any().downcast_ref::<Parts>().unwrap();
+        let mut sample = Sample::new(0);
+        for (ts, dur, name) in [
+            (0, 1_000, "rooflens.prefill"),
+            (10, 100, "module:model.embed_tokens"),
+            (200, 300, "module:model.layers.0.mlp"),
+            (250, 100, "module:model.layers.0.mlp.experts"),
+            (2_000, 100, "rooflens.decode[1]"),
+            (2_010, 50, "module:lm_head"),
+        ] {
+            sample.range(1, ts, dur, name);
+        }
+        for (ts, dur, name) in [
+            (20, 40, "aten::embedding"),
+            (210, 30, "aten::view"),
+            (260, 80, "aten::_grouped_mm"),
+            (270, 60, "aten::mm"),
+            (600, 7, "aten::argmax"),
+            (1_500, 400, "outside of phases"),
+            (2_020, 11, "aten::linear"),
+        ] {
+            sample.op((1, ts, dur), name, None, (dur, 0), None);
+        }
+        crate::facts::derive(&mut sample.tables);
+        let Parts(phases) = sample.find();
         let prefill = &phases[0];
         let rows: Vec<_> =
             prefill.parts.iter().map(|part| (&*part.part, part.operators, part.self_ns)).collect();
@@ -201,7 +163,10 @@ mod tests {
         assert_eq!((prefill.phase, prefill.self_ns), (PhaseKind::Prefill, 157));
         assert_eq!((phases[1].phase, phases[1].self_ns), (PhaseKind::Decode, 11));
         assert_eq!(phases[1].parts[0].part, "lm_head");
-        assert_eq!(tables.names.get(tables.ops.module_id[2].get().unwrap()), "model.layers.0.mlp.experts");
-        assert_eq!(tables.ops.layer[2].get(), Some(0));
+        assert_eq!(
+            sample.tables.names.get(sample.tables.ops.module_id[2].get().unwrap()),
+            "model.layers.0.mlp.experts"
+        );
+        assert_eq!(sample.tables.ops.layer[2].get(), Some(0));
     }
 }

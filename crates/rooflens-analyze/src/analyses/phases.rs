@@ -10,9 +10,8 @@ use rooflens_schema::{NameId, Opt, RankTables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::launches::launching;
-use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::facts::launches_work;
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::interval;
 use crate::percentile::nearest_rank;
 use crate::statistics::{mean, rise, share};
@@ -92,7 +91,6 @@ pub enum PhaseRole {
 
 impl PhaseRole {
     /// The word in JSON and tables.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             PhaseRole::Step => "step",
@@ -132,7 +130,6 @@ pub struct Extent {
 
 impl Extent {
     /// Of durations, which are re-ordered; none of none.
-    #[must_use]
     pub fn of(durations: &mut [i64]) -> Option<Self> {
         let total_ns = durations.iter().fold(0i64, |sum, dur_ns| sum.saturating_add(*dur_ns));
         let mean_ns = mean(total_ns, durations.len());
@@ -156,7 +153,14 @@ pub struct PhaseExample {
     pub dur_ns: i64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "phases",
+    question: "How long do steps and phases take, and which are slow?",
+    needs: "steps or annotations, and no repeating pattern",
+    is_special: false,
+    finding: FindingType::list::<Phases>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Steps, phases and annotated ranges, grouped by source, kind and name with numbers replaced by `*`, all
 ranks together. Steps come before ranges that hold steps and plain ranges, in the order engine,
 profiler_step, pattern, annotation, device_annotation, and then most time first. A range that the profiler
@@ -187,32 +191,8 @@ recorded on the host and again on the device is one row.
 - `durations_ns`: durations in order of start, at most 2,000, evenly sampled. `durations_of`: the range of each, as
   `[rank, number, ts_ns]`. The number is that of the trace where it has one for each range of the group; else it
   counts the ranges of the group on its rank from 0, in order of start, flawed ones included.
-";
-
-/// The question of this file.
-pub(super) struct PhasesAnalysis;
-
-impl Analysis for PhasesAnalysis {
-    fn name(&self) -> &'static str {
-        "phases"
-    }
-    fn question(&self) -> &'static str {
-        "How long do steps and phases take, and which are slow?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "steps or annotations, and no repeating pattern"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::list::<Phases>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
@@ -221,7 +201,6 @@ struct State {
 
 #[derive(Default)]
 struct Group {
-    /// Rank by rank, each in order of start.
     ranges: Vec<Span>,
     also_named: BTreeSet<Arc<str>>,
     flaws: BTreeMap<String, usize>,
@@ -235,22 +214,18 @@ struct Group {
 struct Span {
     name: Arc<str>,
     rank: i32,
-    /// The number that the trace gives it.
     told: Option<usize>,
-    /// That, or its place among the ranges of the group on its rank.
     number: usize,
     ts_ns: i64,
     host_ns: Option<i64>,
     device_ns: Option<i64>,
     busy_ns: Option<i64>,
-    /// What `busy_ns` is a part of.
     whole_ns: i64,
     activities: Opt<i64>,
     launches: Opt<i64>,
     is_flawed: bool,
 }
 
-/// The sum of a value that not every range has.
 #[derive(Default)]
 struct PartialSum {
     sum: i64,
@@ -329,7 +304,6 @@ impl Fold for State {
     }
 }
 
-/// The rows that are further names of each step.
 fn names_of_steps(phases: &Table) -> HashMap<i32, Vec<usize>> {
     let mut names: HashMap<i32, Vec<usize>> = HashMap::new();
     for row in 0..phases.len() {
@@ -341,7 +315,6 @@ fn names_of_steps(phases: &Table) -> HashMap<i32, Vec<usize>> {
 }
 
 impl PhaseStat {
-    /// Whether the ranges are steps, not just annotated.
     pub(crate) fn is_step(&self) -> bool {
         self.role == PhaseRole::Step
     }
@@ -359,7 +332,6 @@ impl PhaseStat {
         if self.timeline == DEVICE { "device_span" } else { "host" }
     }
 
-    /// Mean device time inside.
     pub(crate) fn device_busy_ns(&self) -> Option<f64> {
         self.device_busy.as_ref().map(|busy| busy.mean_ns)
     }
@@ -369,13 +341,11 @@ const DEVICE: &str = "device";
 const HOST: &str = "host";
 
 impl Phases {
-    /// The steps with the most time, of the source that knows best what they do.
     pub(crate) fn main_step(&self) -> Option<&PhaseStat> {
         self.0.first().filter(|row| row.is_step())
     }
 }
 
-/// Sources that know better what a step does come first.
 fn order(source: PhaseSource) -> u8 {
     match source {
         PhaseSource::Engine => 0,
@@ -422,7 +392,7 @@ impl Backward {
         }
         let rows = ops.name_id.iter().zip(&ops.tid).filter(|(id, _)| is_autograd[id.index()]);
         let mut launches: HashMap<i64, Vec<i64>> = rows.map(|(_, tid)| (*tid, Vec::new())).collect();
-        for row in (0..api.len()).filter(|&i| launching(api.kind[i])) {
+        for row in (0..api.len()).filter(|&i| launches_work(api.kind[i])) {
             if let Some(of_thread) = launches.get_mut(&api.tid[row]) {
                 of_thread.push(api.ts_ns[row]);
             }
@@ -431,7 +401,6 @@ impl Backward {
         Backward { launches }
     }
 
-    /// Whether a range covers more launches of backward passes on other threads than it has itself.
     fn is_behind(&self, phases: &Table, i: usize) -> bool {
         let Some(own) = phases.tid[i].get().filter(|_| phases.kind[i] == PhaseKind::Range) else {
             return false;
@@ -447,7 +416,6 @@ impl Backward {
     }
 }
 
-/// The mean of a value over the ranges that have it.
 fn mean_of(ranges: &[Span], value: fn(&Span) -> Opt<i64>) -> Option<f64> {
     let mut known = PartialSum::default();
     ranges.iter().for_each(|range| known.add(value(range)));
@@ -552,7 +520,6 @@ impl Group {
     }
 }
 
-/// Numbers the ranges of each rank in order of start, or as the trace does where it has a number for each.
 fn number(ranges: &mut [Span]) {
     let has_numbers = ranges.iter().all(|range| range.told.is_some());
     for of_rank in ranges.chunk_by_mut(|a, b| a.rank == b.rank) {
@@ -563,7 +530,6 @@ fn number(ranges: &mut [Span]) {
     }
 }
 
-/// The rise of durations over each rank's ranges, as a share of their mean.
 fn drift(ranges: &[Span], durations: &[i64]) -> Option<f64> {
     let total = durations.iter().fold(0i64, |sum, dur_ns| sum.saturating_add(*dur_ns));
     let mean_ns = mean(total, durations.len());

@@ -1,15 +1,15 @@
 //! Which matmuls does each module run, and how long do they take?
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use rooflens_schema::tables::PhaseKind;
 use rooflens_schema::{NameId, Opt, RankTables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::by_name::FastMap;
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 use crate::part::PartsByName;
 use crate::product::{ProductShape, product};
 
@@ -50,7 +50,14 @@ pub struct ProductStat {
     pub device_ns: i64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "products",
+    question: "Which matmuls does each module run, and how long do they take?",
+    needs: "operators with the shapes of their inputs, inside phases",
+    is_special: false,
+    finding: FindingType::list::<Products>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Matmuls, attention and convolutions by kind of phase, layer, module, operator and matrix size, summed over ranks. Of
 nested operators the outermost that is a matmul counts: `aten::linear`, not the `aten::mm` in it. Matmuls outside
 phases are omitted.
@@ -62,32 +69,8 @@ phases are omitted.
   the shapes of a call do not determine them.
 - `kv_elements`: of attention, elements of the key and value inputs.
 - `host_ns`, `device_ns`: their duration on the host, and that of the activities launched inside, ns.
-";
-
-/// The question of this file.
-pub(super) struct ProductsAnalysis;
-
-impl Analysis for ProductsAnalysis {
-    fn name(&self) -> &'static str {
-        "products"
-    }
-    fn question(&self) -> &'static str {
-        "Which matmuls does each module run, and how long do they take?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "operators with the shapes of their inputs, inside phases"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::list::<Products>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 type Key = (PhaseKind, Option<i32>, Option<String>, String, Option<(u64, u64)>);
 type RankKey = (PhaseKind, Option<i32>, Opt<NameId>, NameId, Option<(u64, u64)>);
@@ -118,12 +101,11 @@ impl Sum {
 impl Fold for State {
     fn rank(&mut self, tables: &RankTables) {
         let ops = &tables.ops;
-        let mut known: HashMap<(NameId, NameId), Option<ProductShape>, foldhash::fast::RandomState> =
-            HashMap::default();
+        let mut known: FastMap<(NameId, NameId), Option<ProductShape>> = FastMap::default();
         // Whether an operator is a product or stands in one: parents come before what is inside.
         let mut inside = vec![false; ops.len()];
         let mut order: Vec<(RankKey, Sum)> = Vec::new();
-        let mut at: HashMap<RankKey, usize, foldhash::fast::RandomState> = HashMap::default();
+        let mut at: FastMap<RankKey, usize> = FastMap::default();
         for i in 0..ops.len() {
             let parent = ops.parent_id[i].get().and_then(|parent| inside.get(parent as usize).copied());
             if parent == Some(true) {
@@ -201,32 +183,25 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rooflens_schema::tables::{OpRow, PhaseRow, PhaseSource};
+    use crate::sample::Sample;
 
     #[test]
     fn the_outermost_product_of_each_module() {
-        let mut tables = RankTables::default();
-        let mut range = |ts: i64, dur: i64, name: &str| {
-            let name = tables.names.add(name);
-            let row = PhaseRow::new(PhaseSource::Annotation, ts, dur, name);
-            tables.phases.push(PhaseRow { tid: Opt::some(1), ..row });
-        };
-        range(0, 1_000, "rooflens.decode[1]");
-        range(10, 100, "module:model.layers.0.self_attn.q_proj");
-        let mut op = |ts: i64, dur: i64, name: &str, shapes: &str| {
-            let (name, shapes) = (tables.names.add(name), tables.names.add(shapes));
-            let row = OpRow::new(1, ts, dur, name);
-            tables.ops.push(OpRow { shapes_id: Opt::some(shapes), ..row });
-        };
-        op(20, 40, "aten::linear", "[[1, 1, 8], [4, 8], []]");
-        op(25, 30, "aten::matmul", "[[1, 1, 8], [8, 4]]");
-        op(70, 20, "aten::linear", "[[1, 3, 8], [4, 8], []]");
-        op(200, 9, "aten::add", "[[1, 4], [1, 4]]");
-        op(2_000, 9, "aten::mm", "[[1, 4], [4, 4]]");
-        crate::facts::derive(&mut tables);
-        let mut state = State::default();
-        state.rank(&tables);
-        let [row] = state.rows.as_slice() else { panic!("{:?}", state.rows) };
+        let mut sample = Sample::new(0);
+        sample.range(1, 0, 1_000, "rooflens.decode[1]");
+        sample.range(1, 10, 100, "module:model.layers.0.self_attn.q_proj");
+        for (ts, dur, name, shapes) in [
+            (20, 40, "aten::linear", "[[1, 1, 8], [4, 8], []]"),
+            (25, 30, "aten::matmul", "[[1, 1, 8], [8, 4]]"),
+            (70, 20, "aten::linear", "[[1, 3, 8], [4, 8], []]"),
+            (200, 9, "aten::add", "[[1, 4], [1, 4]]"),
+            (2_000, 9, "aten::mm", "[[1, 4], [4, 4]]"),
+        ] {
+            sample.op((1, ts, dur), name, None, (dur, 0), Some(shapes));
+        }
+        crate::facts::derive(&mut sample.tables);
+        let Products(rows) = sample.find();
+        let [row] = rows.as_slice() else { panic!("{rows:?}") };
         assert_eq!((row.phase, row.layer, &*row.part), (PhaseKind::Decode, Some(0), "attention.projections"));
         assert_eq!((row.operator.as_str(), row.matrix), ("aten::linear", Some((8, 4))));
         assert_eq!((row.count, row.flops, row.host_ns), (2, Some(2 * (1 + 3) * 8 * 4), 60));

@@ -1,7 +1,5 @@
 //! What do the metrics of a server and its devices show?
 
-mod engines;
-mod fields;
 #[cfg(test)]
 mod tests;
 
@@ -12,10 +10,7 @@ use rooflens_schema::RankTables;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, FindingType, Findings};
-use engines::EngineNames;
-use fields::{MetricField, field};
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
 
 /// Metrics of servers and devices.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -33,17 +28,18 @@ pub struct ServerMetrics {
 }
 
 /// What a counter is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
     /// All since the server was started: there is one page.
+    #[default]
     SinceStart,
     /// From the first page to the last.
     BetweenSnapshots,
 }
 
 /// A model of a server.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ModelMetrics {
     /// File, from 0.
     pub(crate) file: usize,
@@ -84,7 +80,7 @@ pub struct ModelMetrics {
 }
 
 /// A device, or an instance of a partitioned one.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceMetrics {
     /// File, from 0.
     pub(crate) file: usize,
@@ -115,7 +111,14 @@ pub struct Gauge {
     pub(crate) max: f64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "server_metrics",
+    question: "What do the metrics of a server and its devices show?",
+    needs: "metrics of a server or of DCGM",
+    is_special: true,
+    finding: FindingType::object::<ServerMetrics>(),
+    start: || Box::new(State::default()),
+    explain: "\
 Metrics of vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp, Triton and the DCGM exporter, from the text of `/metrics`: one
 page, or several concatenated.
 To record when each was taken:
@@ -134,35 +137,8 @@ To record when each was taken:
   energy in mJ becomes J, percents become shares from 0 to 1.
 - `unit_unknown`: `*_VIOLATION` counts microseconds in some versions of DCGM and nanoseconds in others, and
   the bytes of PCIe and NVLink are rates in some and sums in others; they are shown unchanged.
-";
-
-/// The question of this file.
-pub(super) struct ServerMetricsAnalysis;
-
-impl Analysis for ServerMetricsAnalysis {
-    fn name(&self) -> &'static str {
-        "server_metrics"
-    }
-    fn question(&self) -> &'static str {
-        "What do the metrics of a server and its devices show?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "metrics of a server or of DCGM"
-    }
-    fn is_special(&self) -> bool {
-        true
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<ServerMetrics>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
@@ -227,7 +203,6 @@ impl Fold for State {
 
 const NO_SPAN: &str = "there are fewer than two pages of metrics with times";
 
-/// The pages of one file.
 struct Pages {
     file: usize,
     last: i32,
@@ -235,7 +210,6 @@ struct Pages {
 }
 
 impl Pages {
-    /// What a counter came to: since the start, or from the first page to the last.
     fn count(&self, series: &Series, metric: &str) -> Option<f64> {
         let pages = series.get(metric)?;
         let last = *pages.get(&self.last)?;
@@ -282,7 +256,7 @@ impl Pages {
             queue_share: over(count("queue_duration_us"), count("request_duration_us")),
             requests_per_s: self.a_second(requests),
             inferences_per_s: self.a_second(inferences),
-            not_computed: BTreeMap::new(),
+            ..ModelMetrics::default()
         };
         let why = "not on every page, or decreased: the server was restarted";
         let none = if requests == Some(0.0) { "no request was answered" } else { why };
@@ -308,17 +282,59 @@ impl Pages {
         found
     }
 
-    fn device(&self, (device, instance): Device, series: &Series) -> DeviceMetrics {
-        let mut found = DeviceMetrics {
-            file: self.file,
-            device,
-            instance,
-            values: BTreeMap::new(),
-            energy_j: None,
-            mean_power_w: None,
-            unit_unknown: BTreeMap::new(),
-            not_computed: BTreeMap::new(),
+    fn model_of_engine(
+        &self,
+        (model, version): Model,
+        engine: &EngineNames,
+        series: &Series,
+    ) -> ModelMetrics {
+        let name = |at: usize| Some(format!("{}{}", engine.begin, engine.names?[at]));
+        let requests = name(0).and_then(|name| self.count(series, &name));
+        let mean = |at: usize| {
+            let name = name(at)?;
+            let part = |part: &str| self.count(series, &format!("{name}_{part}"));
+            Some(1e9 * part("sum")? / part("count").filter(|count| *count > 0.0)?)
         };
+        let (request_ns, queue_ns) = (mean(1), mean(2));
+        let mut found = ModelMetrics {
+            file: self.file,
+            model,
+            version,
+            over: if self.last == 0 { Over::SinceStart } else { Over::BetweenSnapshots },
+            requests,
+            request_ns,
+            queue_ns,
+            queue_share: queue_ns
+                .zip(request_ns)
+                .filter(|(_, all)| *all > 0.0)
+                .map(|(queue, all)| queue / all),
+            requests_per_s: self.a_second(requests),
+            ..ModelMetrics::default()
+        };
+        let not_given = format!("{} does not give it", engine.title);
+        let triton_only = "failures inferences executions batch compute_input_ns compute_infer_ns compute_output_ns inferences_per_s";
+        for key in triton_only.split(' ') {
+            found.not_computed.insert(key.into(), not_given.clone().into());
+        }
+        let lost = "not on every page, or decreased: the server was restarted";
+        let none = if requests == Some(0.0) { "no request ended" } else { lost };
+        for (key, value, why) in [
+            ("requests", found.requests, lost),
+            ("request_ns", found.request_ns, none),
+            ("queue_ns", found.queue_ns, none),
+            ("queue_share", found.queue_share, none),
+            ("requests_per_s", found.requests_per_s, if self.span_ns.is_none() { NO_SPAN } else { lost }),
+        ] {
+            if value.is_none() {
+                let why = engine.names.map_or_else(|| not_given.clone(), |_| why.to_owned());
+                found.not_computed.insert(key.into(), why.into());
+            }
+        }
+        found
+    }
+
+    fn device(&self, (device, instance): Device, series: &Series) -> DeviceMetrics {
+        let mut found = DeviceMetrics { file: self.file, device, instance, ..DeviceMetrics::default() };
         for (metric, pages) in series {
             let Some(last) = pages.values().next_back().copied() else { continue };
             match field(metric) {
@@ -354,5 +370,86 @@ impl Pages {
             );
         }
         found
+    }
+}
+
+enum MetricField {
+    /// A value of its moment: our name, and the factor to the unit in it.
+    Gauge(&'static str, f64),
+    Energy(f64),
+    Unknown,
+}
+
+const MIB: f64 = 1_048_576.0;
+
+/// Units of Triton: docs/user_guide/metrics.md of triton-inference-server. Units of DCGM: the comments of
+/// `dcgm_fields.h`, and `etc/default-counters.csv` of dcgm-exporter.
+fn field(metric: &str) -> MetricField {
+    let (name, factor) = match metric {
+        "nv_energy_consumption" => return MetricField::Energy(1.0),
+        "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" => return MetricField::Energy(1e-3),
+        "nv_gpu_utilization" => ("utilization_share", 1.0),
+        "nv_gpu_power_usage" | "DCGM_FI_DEV_POWER_USAGE" => ("power_w", 1.0),
+        "nv_gpu_power_limit" => ("power_limit_w", 1.0),
+        "nv_gpu_memory_total_bytes" => ("memory_total_bytes", 1.0),
+        "nv_gpu_memory_used_bytes" => ("memory_used_bytes", 1.0),
+        "DCGM_FI_DEV_GPU_UTIL" => ("utilization_share", 0.01),
+        "DCGM_FI_DEV_MEM_COPY_UTIL" => ("memory_copy_share", 0.01),
+        "DCGM_FI_DEV_FB_TOTAL" => ("memory_total_bytes", MIB),
+        "DCGM_FI_DEV_FB_USED" => ("memory_used_bytes", MIB),
+        "DCGM_FI_DEV_FB_FREE" => ("memory_free_bytes", MIB),
+        "DCGM_FI_DEV_FB_RESERVED" => ("memory_reserved_bytes", MIB),
+        "DCGM_FI_DEV_SM_CLOCK" => ("sm_clock_hz", 1e6),
+        "DCGM_FI_DEV_MEM_CLOCK" => ("memory_clock_hz", 1e6),
+        "DCGM_FI_DEV_GPU_TEMP" => ("temperature_c", 1.0),
+        "DCGM_FI_DEV_MEMORY_TEMP" => ("memory_temperature_c", 1.0),
+        "DCGM_FI_PROF_GR_ENGINE_ACTIVE" => ("engine_active_share", 1.0),
+        "DCGM_FI_PROF_SM_ACTIVE" => ("sm_active_share", 1.0),
+        "DCGM_FI_PROF_SM_OCCUPANCY" => ("sm_occupancy_share", 1.0),
+        "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE" => ("tensor_active_share", 1.0),
+        "DCGM_FI_PROF_DRAM_ACTIVE" => ("dram_active_share", 1.0),
+        "DCGM_FI_PROF_PIPE_FP64_ACTIVE" => ("fp64_active_share", 1.0),
+        "DCGM_FI_PROF_PIPE_FP32_ACTIVE" => ("fp32_active_share", 1.0),
+        "DCGM_FI_PROF_PIPE_FP16_ACTIVE" => ("fp16_active_share", 1.0),
+        _ => return MetricField::Unknown,
+    };
+    MetricField::Gauge(name, factor)
+}
+
+/// What an engine calls its metrics.
+struct EngineNames {
+    title: &'static str,
+    begin: &'static str,
+    /// Behind `begin`: requests, their time and their time in the queue. None where the engine gives no such.
+    names: Option<[&'static str; 3]>,
+}
+
+const ENGINES: &[EngineNames] = &[
+    EngineNames {
+        title: "vLLM",
+        begin: "vllm:",
+        names: Some(["request_success_total", "e2e_request_latency_seconds", "request_queue_time_seconds"]),
+    },
+    EngineNames {
+        title: "SGLang",
+        begin: "sglang:",
+        names: Some(["num_requests_total", "e2e_request_latency_seconds", "queue_time_seconds"]),
+    },
+    EngineNames {
+        title: "TensorRT-LLM",
+        begin: "trtllm_",
+        names: Some(["request_success_total", "e2e_request_latency_seconds", "request_queue_time_seconds"]),
+    },
+    EngineNames {
+        title: "TGI",
+        begin: "tgi_",
+        names: Some(["request_success", "request_duration", "request_queue_duration"]),
+    },
+    EngineNames { title: "llama.cpp", begin: "llamacpp:", names: None },
+];
+
+impl EngineNames {
+    fn of_metric(metric: &str) -> Option<&'static EngineNames> {
+        ENGINES.iter().find(|engine| metric.starts_with(engine.begin))
     }
 }

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use rooflens_schema::RankTables;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Communication, Fold, Ledger};
+use crate::analyses::{Communication, Ledger};
 use crate::collectives::{Lateness, Spent};
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Derived, Finding, FindingType, Findings};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::Line;
 use crate::sentence::{count, percent, time};
@@ -78,7 +77,14 @@ pub struct Excess {
     pub(crate) share: f64,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "stragglers",
+    question: "Which rank do the others wait for, and why is it late?",
+    needs: "communication kernels",
+    is_special: true,
+    finding: FindingType::object::<Stragglers>(),
+    start: || Box::new(Derived(find)),
+    explain: "\
 Ranks that are systematically late at collectives. Matching and waiting are those of `communication`: a rank is late
 by how much shorter its kernel is than the mean of the ranks; clocks are not used.
 
@@ -92,60 +98,25 @@ by how much shorter its kernel is than the mean of the ranks; clocks are not use
 - `causes`: between its first and last collective, the time by class of kernels and by cause of idle time, beyond
   the mean of the other devices; collectives themselves are left out. `share`: / all of these.
   Classes that all take longer by about the same factor are one row `all_kernels`: lower clocks or a shared device.
-";
+",
+};
 
-/// The question of this file.
-pub(super) struct StragglersAnalysis;
-
-impl Analysis for StragglersAnalysis {
-    fn name(&self) -> &'static str {
-        "stragglers"
-    }
-    fn question(&self) -> &'static str {
-        "Which rank do the others wait for, and why is it late?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "communication kernels"
-    }
-    fn is_special(&self) -> bool {
-        true
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<Stragglers>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State)
-    }
-}
-
-/// Nothing to fold: communication knows who waits, the ledger what each device did.
-struct State;
-
-impl Fold for State {
-    fn rank(&mut self, _tables: &RankTables) {}
-
-    fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>> {
-        let communication = earlier.get::<Communication>()?;
-        let ledger = earlier.get::<Ledger>()?;
-        let known = &communication.waiting.lateness;
-        let late =
-            |row: &&Lateness| row.is_systematic() && share(row.lost_ns, ledger.wall_ns) >= WORTH_NAMING;
-        let mut rows: Vec<Straggler> =
-            known.iter().filter(late).map(|row| straggler(row, known, ledger)).collect();
-        rows.sort_by_key(|row| (Reverse(row.lost_ns), row.rank, row.device));
-        let reason = communication.not_computed.get("waits").map(|reason| ("rows".into(), reason.clone()));
-        Some(Box::new(Stragglers {
-            devices: known.len(),
-            collectives: communication.matched,
-            wait_ns: known.iter().fold(0, |sum: i64, row| sum.saturating_add(row.wait_ns)),
-            rows,
-            not_computed: reason.into_iter().collect(),
-        }))
-    }
+fn find(earlier: &Findings) -> Option<Box<dyn Finding>> {
+    let communication = earlier.get::<Communication>()?;
+    let ledger = earlier.get::<Ledger>()?;
+    let known = &communication.waiting.lateness;
+    let late = |row: &&Lateness| row.is_systematic() && share(row.lost_ns, ledger.wall_ns) >= WORTH_NAMING;
+    let mut rows: Vec<Straggler> =
+        known.iter().filter(late).map(|row| straggler(row, known, ledger)).collect();
+    rows.sort_by_key(|row| (Reverse(row.lost_ns), row.rank, row.device));
+    let reason = communication.not_computed.get("waits").map(|reason| ("rows".into(), reason.clone()));
+    Some(Box::new(Stragglers {
+        devices: known.len(),
+        collectives: communication.matched,
+        wait_ns: known.iter().fold(0, |sum: i64, row| sum.saturating_add(row.wait_ns)),
+        rows,
+        not_computed: reason.into_iter().collect(),
+    }))
 }
 
 /// From this share of all devices' time on, a rank that others wait for is named.
@@ -177,7 +148,6 @@ fn straggler(own: &Lateness, all: &[Lateness], ledger: &Ledger) -> Straggler {
     found
 }
 
-/// What a device spent more time on than the mean of the others.
 fn causes(own: &Spent, others: &[&Spent]) -> Vec<Excess> {
     let devices = others.len().max(1) as i64;
     let mean = |part: &dyn Fn(&Spent) -> i64| {
@@ -257,7 +227,6 @@ fn join_alike(kernels: &mut Vec<Excess>) {
 
 impl Straggler {
     /// What makes it late, in words: `its GEMM kernels take 1.25 times as long, 10.2 ms against 8.16 ms`.
-    #[must_use]
     pub(crate) fn cause(&self) -> Option<String> {
         let main = self.causes.first()?;
         let times = format!(
@@ -305,7 +274,6 @@ fn sentence(found: &Straggler, several_devices: bool) -> String {
     )
 }
 
-/// A class as people write it.
 fn class_word(class: KernelClass) -> String {
     match class {
         KernelClass::Gemm | KernelClass::Gemv => class.as_str().to_ascii_uppercase(),
@@ -314,7 +282,6 @@ fn class_word(class: KernelClass) -> String {
     }
 }
 
-/// Why a device idles.
 fn idle_words(line: Line) -> &'static str {
     match line {
         Line::LaunchBound => "its host launches slower than the device runs",

@@ -8,9 +8,8 @@ use rooflens_schema::tables::ApiKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::analyses::{Analysis, Fold};
-use crate::finding::{Finding, FindingType, Findings};
-use crate::interval::length;
+use crate::finding::{Analysis, Finding, FindingType, Findings, Fold};
+use crate::interval::{length, runs};
 
 /// What was read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -49,13 +48,19 @@ pub struct Trace {
 
 impl Trace {
     /// Whether a device was at work whose events are not in the trace.
-    #[must_use]
     pub fn lost_device(&self) -> bool {
         self.devices == 0 && (self.launches_without_device > 0 || self.devices_listed > 0)
     }
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "trace",
+    question: "What was read?",
+    needs: "records",
+    is_special: false,
+    finding: FindingType::object::<Trace>(),
+    start: || Box::new(State::default()),
+    explain: "\
 - `sources`: file names, at most ten.
 - `events`: records in the files, read or not.
 - `ranks`: files read; `world_size` is how many the job claims to have.
@@ -65,37 +70,12 @@ const EXPLAIN: &str = "\
 - `span_ns`: latest end - earliest start over all ranks, ns; on the wall clock if every rank has it.
 - `rows`: rows of each table, all ranks together.
 - `properties`: versions and switches of the first rank's source.
-";
-
-/// The question of this file.
-pub(super) struct TraceAnalysis;
-
-impl Analysis for TraceAnalysis {
-    fn name(&self) -> &'static str {
-        "trace"
-    }
-    fn question(&self) -> &'static str {
-        "What was read?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "records"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<Trace>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
+",
+};
 
 #[derive(Default)]
 struct State {
     found: Trace,
-    /// First and last time in each rank's own clock, and on the wall clock where all tell it.
     own: Option<(i64, i64)>,
     wall: Option<(i64, i64)>,
     without_wall_clock: bool,
@@ -116,7 +96,7 @@ impl Fold for State {
         found.events += meta.events;
         found.ranks += 1;
         found.world_size = found.world_size.max(meta.world_size);
-        found.devices += distinct(&tables.kernels.device);
+        found.devices += runs(&tables.kernels.device).count();
         found.devices_listed += tables.devices.len().max(devices_with_tensors(tables));
         if tables.kernels.is_empty() {
             let launching = |kind: &&ApiKind| matches!(kind, ApiKind::Launch | ApiKind::GraphLaunch);
@@ -168,16 +148,10 @@ fn widen(bounds: &mut Option<(i64, i64)>, by: (i64, i64)) {
     *bounds = Some(bounds.map_or(by, |(first, last)| (first.min(by.0), last.max(by.1))));
 }
 
-/// Devices on which operators allocated memory. A snapshot of the allocator has no operators, and lacks nothing.
 fn devices_with_tensors(tables: &RankTables) -> usize {
     if tables.ops.is_empty() {
         return 0;
     }
     let devices: BTreeSet<i32> = tables.memory.device.iter().copied().filter(|device| *device >= 0).collect();
     devices.len()
-}
-
-/// How many different values a sorted column has.
-fn distinct(sorted: &[i32]) -> usize {
-    sorted.chunk_by(|a, b| a == b).count()
 }

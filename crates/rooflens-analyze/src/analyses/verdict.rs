@@ -2,26 +2,24 @@
 
 mod claim;
 mod device;
-mod logs;
 mod next;
 
-pub use claim::Claim;
-
 use claim::{Amount, Said};
-use rooflens_schema::RankTables;
 use rooflens_schema::tables::{GapCause, PhaseKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::analyses::{
-    Analysis, ClassStat, Classes, Communication, DeviceMemory, DeviceTime, Devices, Fold, FrameStat, Frames,
-    GapStat, Gaps, Health, HealthCheck, KernelStat, Kernels, Launches, Ledger, Memory, OperatorStat,
-    Operators, PhaseStat, Phases, Trace,
+    ClassStat, Classes, CommCalls, Communication, DeviceMemory, DeviceTime, Devices, EngineLayers, FrameStat,
+    Frames, GapStat, Gaps, Gemms, Health, HealthCheck, Inferences, KernelStat, Kernels, Launches, Ledger,
+    Memory, OperatorStat, Operators, PhaseStat, Phases, ServerMetrics, Trace,
 };
-use crate::finding::{Finding, FindingType, Findings};
+use crate::finding::{Analysis, Derived, Finding, FindingType, Findings};
 use crate::role::UNKNOWN_CLASS;
-use crate::sentence::{count, things, whole_percent};
+use crate::sentence::{amount, code, count, things, time, whole_percent};
 use crate::statistics::share;
+
+pub use claim::Claim;
 
 /// The answer in a sentence, with its evidence.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -37,7 +35,14 @@ pub struct Verdict {
     pub claims: Vec<Claim>,
 }
 
-const EXPLAIN: &str = "\
+pub(super) const ANALYSIS: Analysis = Analysis {
+    name: "verdict",
+    question: "What is the answer in one sentence?",
+    needs: "records",
+    is_special: false,
+    finding: FindingType::object::<Verdict>(),
+    start: || Box::new(Derived(verdict)),
+    explain: "\
 Chosen by rule from the other findings, all devices together; shares of the time are of the wall time of
 `ledger`, and every number is in `claims`.
 
@@ -56,59 +61,23 @@ Chosen by rule from the other findings, all devices together; shares of the time
 - `claims`: every share and time in these sentences: `text` as printed, `place`, `what`, `ns`, `share`, the fields
   (`from`) whose sum `ns` is, or that `share` is if it is not a time, the field that it is a share of (`of`), and
   the claim that it is a part of (`part_of`): parts add up.
-";
+",
+};
 
-/// The question of this file.
-pub(super) struct VerdictAnalysis;
-
-impl Analysis for VerdictAnalysis {
-    fn name(&self) -> &'static str {
-        "verdict"
-    }
-    fn question(&self) -> &'static str {
-        "What is the answer in one sentence?"
-    }
-    fn explain(&self) -> &'static str {
-        EXPLAIN
-    }
-    fn needs(&self) -> &'static str {
-        "records"
-    }
-    fn finding(&self) -> FindingType {
-        FindingType::object::<Verdict>()
-    }
-
-    fn start(&self) -> Box<dyn Fold> {
-        Box::new(State::default())
-    }
-}
-
-/// Nothing to fold: the verdict rests on the other findings.
-#[derive(Default)]
-struct State {
-    ranks: usize,
-}
-
-impl Fold for State {
-    fn rank(&mut self, _tables: &RankTables) {
-        self.ranks += 1;
-    }
-
-    fn finish(self: Box<Self>, earlier: &Findings) -> Option<Box<dyn Finding>> {
-        let known = Evidence::new(earlier);
-        (self.ranks > 0).then(|| {
-            let (said, next) = (known.sentence(), known.next());
-            Box::new(Verdict {
-                sentence: said.text.clone(),
-                shares: known.shares(),
-                next: next.iter().map(|look| look.text.clone()).collect(),
-                claims: said
-                    .claims_in("sentence")
-                    .chain(next.into_iter().flat_map(|look| look.claims_in("next")))
-                    .collect(),
-            }) as Box<dyn Finding>
-        })
-    }
+fn verdict(earlier: &Findings) -> Option<Box<dyn Finding>> {
+    // There is a row of checks for every input.
+    earlier.get::<Health>()?;
+    let known = Evidence::new(earlier);
+    let (said, next) = (known.sentence(), known.next());
+    Some(Box::new(Verdict {
+        sentence: said.text.clone(),
+        shares: known.shares(),
+        next: next.iter().map(|look| look.text.clone()).collect(),
+        claims: said
+            .claims_in("sentence")
+            .chain(next.into_iter().flat_map(|look| look.claims_in("next")))
+            .collect(),
+    }))
 }
 
 /// From this share of the span on, idle time or exposed work is the answer.
@@ -130,17 +99,14 @@ struct Evidence<'a> {
     exposed_copy_ns: i64,
     activities: usize,
     ledger: Option<&'a Ledger>,
-    /// Idle time by cause, most first, without the tail; each with its row.
     gaps: Vec<(usize, &'a GapStat)>,
     classes: &'a [ClassStat],
     kernels: &'a [KernelStat],
     operators: &'a [OperatorStat],
     frames: &'a [FrameStat],
-    /// The steps with the most time, of those who know best what they do, with their row.
     step: Option<(usize, &'a PhaseStat)>,
     launches: Option<&'a Launches>,
     communication: Option<&'a Communication>,
-    /// The device with the most memory allocated at once.
     fullest: Option<&'a DeviceMemory>,
     checks: &'a [HealthCheck],
     unclassified_share: f64,
@@ -192,7 +158,6 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Of a trace with nothing but what the allocator did.
     fn of_memory(&self) -> Option<String> {
         let device = self.fullest?;
         let peak = device.peak_allocated_bytes.filter(|bytes| *bytes > 0)?;
@@ -210,7 +175,6 @@ impl<'a> Evidence<'a> {
         Some(format!("Allocator snapshot: at the peak, {share} of the reserved memory was allocated{most}."))
     }
 
-    /// Of a trace whose launches only filled a graph.
     fn of_capture(&self, launches: &Launches) -> Said {
         let (captured, all) = (count(launches.captured_launches as i64), count(launches.launches as i64));
         Said::new(format!(
@@ -225,7 +189,6 @@ impl<'a> Evidence<'a> {
         self.earlier.get::<Trace>().filter(|trace| trace.lost_device())
     }
 
-    /// Of a trace whose device was at work, but whose device events are not there.
     fn of_lost_device(&self, trace: &Trace) -> String {
         let cut = self.checks.iter().any(|check| check.name == "data_loss" && !check.ok);
         let why = match cut {
@@ -257,7 +220,7 @@ impl<'a> Evidence<'a> {
                 .say(" (median)")
         });
         if self.operators.is_empty() {
-            return match self.of_memory().or_else(|| logs::sentence(self.earlier)) {
+            return match self.of_memory().or_else(|| logs_sentence(self.earlier)) {
                 Some(sentence) => Said::new(sentence),
                 None => {
                     let nothing = Said::new("The trace has neither device activity nor operators");
@@ -322,14 +285,12 @@ fn step_word(kind: PhaseKind) -> String {
     }
 }
 
-/// The steps with the most time, and their row.
 fn main_step(phases: &Phases) -> Option<(usize, &PhaseStat)> {
     let step = phases.main_step()?;
     let at = phases.0.iter().position(|row| std::ptr::eq(row, step))?;
     Some((at, step))
 }
 
-/// A class as people write it.
 fn class_word(class: &str) -> String {
     match class {
         "gemm" | "gemv" | "ssm" => class.to_ascii_uppercase(),
@@ -339,6 +300,84 @@ fn class_word(class: &str) -> String {
         UNKNOWN_CLASS => "of unknown class".to_owned(),
         _ => class.replace('_', " "),
     }
+}
+
+/// The sentence for an input without a timeline; `None` if there is no such input.
+fn logs_sentence(earlier: &Findings) -> Option<String> {
+    let gemms = || of_gemms(earlier.get::<Gemms>()?);
+    let calls = || earlier.get::<CommCalls>().map(of_calls);
+    let engine = || of_engine(earlier.get::<EngineLayers>(), earlier.get::<Inferences>());
+    let metrics = || earlier.get::<ServerMetrics>().map(of_metrics);
+    gemms().or_else(calls).or_else(engine).or_else(metrics)
+}
+
+fn of_calls(calls: &CommCalls) -> String {
+    let count = things(calls.calls as i64, "collective", "collectives");
+    let bytes = amount(calls.bytes as f64, "B");
+    let Some(total_ns) = calls.total_ns else {
+        return format!("A log without times or device activity: {count}, messages of {bytes}.");
+    };
+    let most = calls.sizes.first().map_or(String::new(), |size| {
+        let bytes = size.bytes.map_or(String::new(), |bytes| format!(" of {}", amount(bytes as f64, "B")));
+        let rate = size.bus_gb_per_s.map_or(String::new(), |rate| format!(" at {rate:.1} GB/s over the bus"));
+        format!("; most in {}{bytes}{rate}", size.collective)
+    });
+    format!("No timeline, but timed calls: {count}, messages of {bytes} in {}{most}.", time(total_ns as f64))
+}
+
+fn of_metrics(metrics: &ServerMetrics) -> String {
+    let device = || {
+        let devices = things(metrics.devices.len() as i64, "device", "devices");
+        let power: Vec<f64> =
+            metrics.devices.iter().filter_map(|device| Some(device.values.get("power_w")?.mean)).collect();
+        let power = if power.is_empty() {
+            String::new()
+        } else {
+            format!(
+                " at {}{}",
+                amount(power.iter().sum::<f64>() / power.len() as f64, "W"),
+                if power.len() > 1 { " each" } else { "" }
+            )
+        };
+        format!("Metrics without a timeline: {devices}{power}.")
+    };
+    let Some(model) = metrics.models.first() else { return device() };
+    let (Some(requests), Some(request_ns)) = (model.requests, model.request_ns) else { return device() };
+    let queue = model
+        .queue_share
+        .map_or(String::new(), |share| format!(", {} of it in the queue", whole_percent(share)));
+    let count = things(requests as i64, "request", "requests");
+    format!(
+        "Metrics without a timeline: {count} of {}, {} each{queue}.",
+        code(&model.model),
+        time(request_ns)
+    )
+}
+
+fn of_engine(layers: Option<&EngineLayers>, runs: Option<&Inferences>) -> Option<String> {
+    let runs = runs.map(|runs| {
+        let rate = runs.runs_per_s.map_or(String::new(), |rate| format!(", {rate:.1} per second"));
+        let (p50, p99) = (time(runs.latency.p50_ns as f64), time(runs.latency.p99_ns as f64));
+        format!("a run of the engine takes {p50} (median), {p99} (99th percentile){rate}")
+    });
+    let layers = layers.and_then(|layers| layers.layers.first()).and_then(|first| {
+        Some(format!("{} takes {} of the layers' time", code(&first.name), whole_percent(first.share?)))
+    });
+    let known: Vec<String> = runs.into_iter().chain(layers).collect();
+    (!known.is_empty()).then(|| format!("No timeline: {}.", known.join("; ")))
+}
+
+fn of_gemms(gemms: &Gemms) -> Option<String> {
+    let first = gemms.shapes.first()?;
+    let operations = gemms.flops.map_or(String::new(), |flops| format!(", {}", amount(flops as f64, "FLOP")));
+    let share = first.flops_share.map_or(String::new(), |share| {
+        format!("; {} of it in {}×{}×{}", whole_percent(share), first.m, first.n, first.k)
+    });
+    Some(format!(
+        "A log without times or device activity: {} of {}{operations}{share}.",
+        things(gemms.calls as i64, "GEMM", "GEMMs"),
+        things(gemms.shapes.len() as i64, "shape", "shapes"),
+    ))
 }
 
 #[cfg(test)]

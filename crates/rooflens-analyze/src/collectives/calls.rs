@@ -1,16 +1,13 @@
 //! What is known of the call behind a communication kernel.
 
-use std::collections::HashMap;
-
 use rooflens_schema::{NameId, RankTables};
 
 use super::traffic::{Algorithm, element_bytes};
-use crate::by_name::ByName;
+use crate::by_name::{ByName, FastMap};
 
 /// What calls have in common; names are positions in a list of strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Call {
-    /// The collective, or the kernel's short name where the trace does not say.
     pub(crate) name: u32,
     pub(crate) dtype: Option<u32>,
     pub(crate) group_size: Option<i32>,
@@ -18,17 +15,14 @@ pub(crate) struct Call {
     pub(crate) algorithm: Option<Algorithm>,
 }
 
-/// The calls behind the kernels of one rank.
 pub(crate) struct Calls<'a> {
     tables: &'a RankTables,
     texts: &'a mut ByName<()>,
-    /// Rows of `collectives` by correlation id and start; sorted. Kernels of one graph launch share the id.
     details: Vec<(i64, i64, usize)>,
     dim_rows: Vec<u32>,
-    kernels: HashMap<NameId, Kernel, foldhash::fast::RandomState>,
+    kernels: FastMap<NameId, Kernel>,
 }
 
-/// What the name of a kernel says.
 #[derive(Clone, Copy)]
 struct Kernel {
     short_name: u32,
@@ -43,10 +37,9 @@ impl<'a> Calls<'a> {
         let mut details: Vec<_> = with_corr.collect();
         details.sort_unstable();
         let dim_rows = tables.kernel_dim_rows();
-        Calls { tables, texts, details, dim_rows, kernels: HashMap::default() }
+        Calls { tables, texts, details, dim_rows, kernels: FastMap::default() }
     }
 
-    /// The call and process group of a kernel.
     pub(crate) fn of(&mut self, row: usize) -> (Call, Option<u32>) {
         let id = self.tables.kernels.kernel_id[row];
         let kernel = match self.kernels.get(&id) {
@@ -88,7 +81,6 @@ impl<'a> Calls<'a> {
         Kernel { short_name: self.texts.slot(short_name), algorithm: Algorithm::of(name) }
     }
 
-    /// The row of `collectives` that belongs to a kernel.
     fn detail(&self, kernel: usize) -> Option<usize> {
         let kernels = &self.tables.kernels;
         let (corr, ts_ns) = (kernels.corr_id[kernel].get()?, kernels.ts_ns[kernel]);

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use rooflens_schema::RankTables;
 
 use super::traffic::Kind;
-use super::{Call, Calls, devices};
+use super::{Call, Calls};
 use crate::by_name::ByName;
+use crate::interval;
 use crate::percentile::upper_median;
 use crate::role::{Role, Roles};
 
@@ -19,36 +20,28 @@ const BY_CHANCE: f64 = 3.7;
 /// A device that takes part in collectives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Device {
-    /// Its rank.
     pub(crate) rank: i32,
-    /// Its number in the trace of that rank.
     pub(crate) device: i32,
 }
 
-/// The collectives of all devices, rank by rank.
+/// The collectives of all rank by rank.
 #[derive(Default)]
 pub(crate) struct Matching {
     devices: Vec<Device>,
     ranks: usize,
-    /// Traces that have no time of day.
     without_clock: usize,
-    /// By call and process group.
     sequences: BTreeMap<(Call, Option<u32>), Vec<Sequence>>,
 }
 
 /// The same calls on one device, in their order.
 struct Sequence {
-    /// Position in the list of devices.
     device: u32,
     kernels: Vec<Kernel>,
 }
 
-/// A kernel of a collective.
 #[derive(Clone, Copy)]
 struct Kernel {
-    /// The row of the rank's `kernels`.
     row: u32,
-    /// On the wall clock.
     start: i64,
     dur_ns: i64,
 }
@@ -56,13 +49,10 @@ struct Kernel {
 /// How long each device waited, and for whom.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Waiting {
-    /// Collectives that were found on more than one device.
     pub(crate) matched: usize,
-    /// By device.
     pub(crate) lateness: Vec<Lateness>,
     /// For each device, in the order in which ranks and devices were seen: rows and how long each waited.
     rows: Vec<Vec<(u32, i64)>>,
-    /// The transfer of each matched collective and all waiting in it, by call.
     pub(crate) transfers: Vec<(Call, i64, i64)>,
 }
 
@@ -70,27 +60,16 @@ pub(crate) struct Waiting {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lateness {
     pub(crate) device: Device,
-    /// Its position in the order of ranks and devices.
     pub(crate) index: usize,
-    /// Collectives that it takes part in.
     pub(crate) collectives: usize,
-    /// Those in which it was the last.
     pub(crate) last: usize,
-    /// Time it waited for others.
     pub(crate) wait_ns: i64,
-    /// Time that others waited in collectives in which it was the last.
     pub(crate) lost_ns: i64,
-    /// The same for a mean other device.
     pub(crate) mean_lost_ns: f64,
-    /// Time by which it was behind the last but one.
     pub(crate) behind_ns: i64,
-    /// The largest number of devices in its collectives.
     pub(crate) group: usize,
-    /// Sum of how much later than the mean it arrived.
     late_ns: f64,
-    /// The variance of that sum if it were by chance who is late in each collective.
     variance: f64,
-    /// Sum of squares of what others lost.
     lost_squares: f64,
 }
 
@@ -125,13 +104,18 @@ impl Lateness {
 
 impl Matching {
     /// Takes in one rank; `each` gets every communication kernel with its call.
-    pub fn rank(&mut self, tables: &RankTables, texts: &mut ByName<()>, mut each: impl FnMut(usize, Call)) {
+    pub(crate) fn rank(
+        &mut self,
+        tables: &RankTables,
+        texts: &mut ByName<()>,
+        mut each: impl FnMut(usize, Call),
+    ) {
         let roles = Roles::new(tables);
         let mut calls = Calls::new(tables, texts);
         self.ranks += 1;
         self.without_clock += usize::from(tables.meta.base_unix_ns.is_none());
         let base = tables.meta.base_unix_ns.unwrap_or(0);
-        for (number, rows) in devices(tables) {
+        for (number, rows) in interval::runs(&tables.kernels.device) {
             let device = self.devices.len() as u32;
             self.devices.push(Device { rank: tables.rank, device: number });
             let kernels = &tables.kernels;
@@ -154,15 +138,13 @@ impl Matching {
         }
     }
 
-    /// Whether there is anybody to wait for.
     pub(crate) fn has_several(&self) -> bool {
         let mut found = self.sequences.values().flatten().map(|sequence| sequence.device);
         let first = found.next();
         found.any(|device| Some(device) != first)
     }
 
-    /// Matches the kernels; `name` gives the texts of calls.
-    pub fn finish(self, name: impl Fn(u32) -> String) -> Waiting {
+    pub(crate) fn finish(self, name: impl Fn(u32) -> String) -> Waiting {
         let has_clock = self.ranks == 1 || self.without_clock == 0;
         let mut waiting = Waiting { rows: vec![Vec::new(); self.devices.len()], ..Waiting::default() };
         let mut lateness: Vec<Lateness> = self.devices.iter().enumerate().map(Lateness::new).collect();
@@ -179,7 +161,6 @@ impl Matching {
     }
 }
 
-/// Whether the k-th kernels of all devices are one collective.
 fn is_one(sequences: &[Sequence], call: Call, has_group: bool, has_clock: bool) -> bool {
     let devices = sequences.len();
     let [first, others @ ..] = sequences else { return false };

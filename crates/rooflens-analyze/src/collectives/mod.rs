@@ -8,25 +8,53 @@
 
 mod calls;
 mod matching;
-mod spent;
 mod traffic;
 
-pub(crate) use calls::{Call, Calls};
-pub(crate) use matching::{Lateness, Matching, Waiting};
-pub(crate) use spent::Spent;
-pub(crate) use traffic::Algorithm;
-pub(crate) use traffic::{bus_factor, link_factor};
-
-use std::ops::Range;
+use std::collections::BTreeMap;
 
 use rooflens_schema::RankTables;
 
-/// The rows of each device of a rank. Analyses number devices in this order, over all ranks.
-pub(crate) fn devices(tables: &RankTables) -> impl Iterator<Item = (i32, Range<usize>)> {
-    let mut from = 0;
-    tables.kernels.device.chunk_by(|a, b| a == b).map(move |same| {
-        let rows = from..from + same.len();
-        from = rows.end;
-        (same[0], rows)
-    })
+use crate::kernel_catalog::KernelClass;
+use crate::ledger::Line;
+use crate::role::{Role, Roles};
+
+pub(crate) use calls::{Call, Calls};
+pub(crate) use matching::{Lateness, Matching, Waiting};
+pub(crate) use traffic::{Algorithm, bus_factor, link_factor};
+
+/// Times of one device, without its collectives: those run for as long as the other ranks make them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Spent {
+    window: Option<(i64, i64)>,
+    pub(crate) kernels: BTreeMap<KernelClass, (i64, usize)>,
+    pub(crate) idle: BTreeMap<Line, i64>,
+}
+
+impl Spent {
+    pub(crate) fn new(tables: &RankTables, roles: &Roles<'_>, rows: std::ops::Range<usize>) -> Self {
+        let kernels = &tables.kernels;
+        let collectives = rows.filter(|&row| roles.at(row) == Role::Communication);
+        let spans = collectives.map(|row| {
+            let start = kernels.ts_ns[row];
+            (start, start.saturating_add(kernels.dur_ns[row].max(0)))
+        });
+        let window = spans.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
+        Spent { window, ..Spent::default() }
+    }
+
+    /// An activity that starts at `ts_ns`, with the time it is charged with and the gap that it ends.
+    pub(crate) fn add(&mut self, ts_ns: i64, class: KernelClass, ns: i64, gap: Option<(Line, i64)>) {
+        if !self.window.is_some_and(|(first, last)| first < ts_ns && ts_ns < last) {
+            return;
+        }
+        if class != KernelClass::Communication {
+            let (sum, count) = self.kernels.entry(class).or_default();
+            *sum = sum.saturating_add(ns);
+            *count += 1;
+        }
+        if let Some((line, ns)) = gap {
+            let sum = self.idle.entry(line).or_default();
+            *sum = sum.saturating_add(ns);
+        }
+    }
 }

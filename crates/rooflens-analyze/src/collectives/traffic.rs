@@ -45,7 +45,6 @@ const NAMES: &[(&str, Algorithm)] = &[
 ];
 
 impl Algorithm {
-    /// By the name of a kernel.
     pub(crate) fn of(kernel: &str) -> Option<Self> {
         let is_in = |part: &str| match part.chars().any(|letter| letter.is_ascii_uppercase()) {
             true => kernel.contains(part),
@@ -55,7 +54,6 @@ impl Algorithm {
     }
 
     /// Word in JSON and tables.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Algorithm::OneShot => "one_shot",
@@ -70,7 +68,6 @@ impl Algorithm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     AllReduce,
-    /// All-gather, reduce-scatter, all-to-all.
     Parts,
     Rooted,
     PointToPoint,

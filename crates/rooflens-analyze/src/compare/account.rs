@@ -8,8 +8,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::false_discovery::adjusted;
-use super::lines::{LEAST_CHANGE, LEVEL, mean, typical};
+use super::lines::{Judged, judge_all, mean, typical, weighted_median};
 use super::rank_sum::rank_sum;
 use super::ratio::{FEWEST, Ratio, ratio};
 use super::timeline::{LAYER, MODULE, RankTimeline, WHOLE, WorkItem};
@@ -87,7 +86,6 @@ const NO_OPERATOR: &str = "(no operator recorded)";
 
 impl Account {
     /// A row that there is once.
-    #[must_use]
     pub fn row(&self, entry: Entry) -> Option<&AccountRow> {
         self.rows.iter().find(|row| row.entry == entry)
     }
@@ -98,10 +96,8 @@ impl Account {
     }
 }
 
-/// The work of a step, of one place or of several.
 type Items<'a> = Vec<&'a WorkItem>;
 
-/// The accounts of two timelines.
 pub(super) fn accounts(a: &RankTimeline, b: &RankTimeline) -> Vec<Account> {
     of_places(&[(a, b)])
 }
@@ -157,10 +153,8 @@ fn whole<'a>(sides: &[&'a RankTimeline]) -> Items<'a> {
     steps.flat_map(|step| &step.items).collect()
 }
 
-/// Time and calls of each row in each step.
 type Sums = BTreeMap<(Entry, String), Vec<(f64, f64)>>;
 
-/// The time or the calls of a row in a step.
 type Part = fn(&(f64, f64)) -> f64;
 
 fn sums(steps: &[Items<'_>], on_device: bool) -> Sums {
@@ -278,27 +272,17 @@ fn calls_ratio(a: &[Items<'_>], b: &[Items<'_>]) -> Option<f64> {
         kernels
     };
     let (in_a, in_b) = (kernels(a), kernels(b));
-    let mut ratios: Vec<(f64, f64)> =
-        in_a.iter().filter_map(|(name, (calls, ns))| Some((in_b.get(name)?.0 / calls, *ns))).collect();
-    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let half = ratios.iter().map(|(_, ns)| ns).sum::<f64>() / 2.0;
-    let mut sum = 0.0;
-    let middle = ratios.iter().find(|(_, ns)| {
-        sum += ns;
-        sum >= half
-    });
-    middle.map(|(ratio, _)| *ratio)
+    let ratio = |(name, (calls, ns)): (&Arc<str>, &(f64, f64))| Some((in_b.get(name)?.0 / calls, *ns));
+    weighted_median(in_a.iter().filter_map(ratio).collect())
 }
 
-/// Corrects for the number of rows and says which changed.
 pub(super) fn judge<'a>(accounts: impl Iterator<Item = &'a mut Account>) {
     let rows = accounts.flat_map(|account| account.rows.iter_mut().chain(&mut account.operators));
-    let mut asked: Vec<&mut AccountRow> = rows.filter(|row| row.p_adjusted.is_some()).collect();
-    let p_values: Vec<f64> = asked.iter().filter_map(|row| row.p_adjusted).collect();
-    for (row, p) in asked.iter_mut().zip(adjusted(&p_values)) {
-        row.p_adjusted = Some(p);
-        let is_sure = row.ratio.as_ref().is_none_or(Ratio::excludes_same);
-        let is_enough = row.delta_ns.abs() >= LEAST_CHANGE * row.a_ns;
-        row.is_change = p < LEVEL && is_sure && is_enough && row.delta_ns != 0.0;
-    }
+    judge_all(rows.map(|row| Judged {
+        p: &mut row.p_adjusted,
+        ratio: row.ratio.as_ref(),
+        a_ns: row.a_ns,
+        delta_ns: row.delta_ns,
+        is_change: &mut row.is_change,
+    }));
 }

@@ -11,7 +11,6 @@ const MOST: usize = 10;
 /// Level of [`Blocks::least`].
 const LEVEL: f64 = 0.05;
 
-/// What the blocks of two samples tell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Blocks {
     /// Probability of so great a difference between samples of the same thing.
@@ -33,7 +32,6 @@ pub(super) fn memory(a: &[f64], b: &[f64]) -> f64 {
     (1.0 + r) / (1.0 - r)
 }
 
-/// The correlation of the ranks of neighbours.
 pub(super) fn of_neighbours(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     let rank = |value: &f64| {

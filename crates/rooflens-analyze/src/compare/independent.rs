@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::random::Random;
 use super::rank_sum::rank_sum;
-use super::ratio::{DRAWS, FEWEST, Ratio, limits, median, middle, midpoint, sorted};
+use super::ratio::{DRAWS, FEWEST, Ratio, drawn_ratio, limits, median, seed, sorted};
 
 /// Places of the two values whose midpoint is the median of a draw, for each side.
 type DrawnMedians = Vec<[(usize, usize); 2]>;
@@ -31,25 +31,43 @@ impl IndependentRatios {
         }
         let draws = self.draws.entry((a.len(), b.len())).or_insert_with(|| drawn(a.len(), b.len()));
         let at = |side: usize, (low, high): (usize, usize)| midpoint(sides[side][low], sides[side][high]);
-        let ratio = |[in_a, in_b]: &[(usize, usize); 2]| {
-            let below = at(0, *in_a);
-            if below > 0.0 { at(1, *in_b) / below } else { f64::INFINITY }
-        };
+        let ratio = |[in_a, in_b]: &[(usize, usize); 2]| drawn_ratio(at(0, *in_a), at(1, *in_b));
         let (low, high) = limits(&mut draws.iter().map(ratio).collect::<Vec<f64>>());
         let ratio = median(&sides[1]) / of_a;
         Some(Ratio { ratio, low, high, p: rank_sum(a, b)?, least_change: None, drift: 0.0 })
     }
 }
 
-/// The same sizes give the same draws.
 fn drawn(a: usize, b: usize) -> DrawnMedians {
-    let mut random = Random::new(0x005e_ed0f_c0fa_11e5 ^ ((a as u64) << 32) ^ b as u64);
+    let mut random = Random::new(seed(a, b));
     let mut side = |n: usize| {
         let mut counts = vec![0; n];
         (0..n).for_each(|_| counts[random.below(n)] += 1);
         middle(&counts)
     };
     (0..DRAWS).map(|_| [side(a), side(b)]).collect()
+}
+
+/// The places of the two values whose midpoint is the median, where each value was drawn so often. They are the same
+/// place for an odd number of values.
+fn middle(counts: &[u32]) -> (usize, usize) {
+    let n = counts.len();
+    let (below, above) = ((n - 1) / 2, n / 2);
+    let (mut low, mut seen) = (None, 0);
+    for (place, times) in counts.iter().enumerate() {
+        seen += *times as usize;
+        if seen > below && low.is_none() {
+            low = Some(place);
+        }
+        if seen > above {
+            return (low.unwrap_or(place), place);
+        }
+    }
+    (0, n - 1)
+}
+
+fn midpoint(low: f64, high: f64) -> f64 {
+    low + (high - low) / 2.0
 }
 
 #[cfg(test)]

@@ -7,9 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::account::{self, Account};
-use super::false_discovery::adjusted;
 use super::matching::Matching;
-use super::rank_sum::rank_sum;
+use super::rank_sum::{adjusted, rank_sum};
 use super::ratio::{FEWEST, Ratio, ratio};
 use super::timeline::{END, RankTimeline, TimelineStep, WorkItem};
 use crate::kernel_catalog::{self, ActivityHint};
@@ -111,7 +110,6 @@ pub struct PhaseChange {
 
 impl PhaseChange {
     /// By how much a typical step changed, as 0.03. `None` where A has no time.
-    #[must_use]
     pub fn change(&self) -> Option<f64> {
         (self.a_ns > 0.0).then(|| self.b_ns / self.a_ns - 1.0)
     }
@@ -152,7 +150,13 @@ pub fn places<'a>(
     let compared = pairs.map(|((rank, device), a, b)| PlaceChange { rank, device, change: unjudged(a, b) });
     let mut places: Vec<PlaceChange> = compared.collect();
     // To look at more places is to ask more questions.
-    judge(places.iter_mut().flat_map(|place| &mut place.change.lines).collect());
+    judge_all(places.iter_mut().flat_map(|place| &mut place.change.lines).map(|line| Judged {
+        p: &mut line.p_adjusted,
+        ratio: line.ratio.as_ref(),
+        a_ns: line.a_ns,
+        delta_ns: line.delta_ns,
+        is_change: &mut line.is_change,
+    }));
     account::judge(places.iter_mut().flat_map(|place| &mut place.change.accounts));
     places.iter_mut().for_each(|place| place.change.sort());
     let largest = |place: &PlaceChange| {
@@ -250,30 +254,30 @@ pub(super) fn mean(values: &[f64], of: &[usize]) -> f64 {
 fn common_ratio(lines: &[ComparedLine]) -> Option<f64> {
     let is_plain =
         |line: &&ComparedLine| line.how == How::Same && line.a_count == line.b_count && line.a_ns > 0.0;
-    let mut ratios: Vec<(f64, f64)> =
+    let ratios: Vec<(f64, f64)> =
         lines.iter().filter(is_plain).map(|line| (line.b_ns / line.a_ns, line.a_ns)).collect();
-    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let half = ratios.iter().map(|(_, ns)| ns).sum::<f64>() / 2.0;
-    let mut below = 0.0;
-    ratios
-        .into_iter()
-        .find(|(_, ns)| {
-            below += ns;
-            below >= half
-        })
-        .map(|(ratio, _)| ratio)
+    weighted_median(ratios)
 }
 
-/// What one side has of a line.
+/// The ratio that divides the weights behind the ratios in halves.
+pub(super) fn weighted_median(mut ratios: Vec<(f64, f64)>) -> Option<f64> {
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let half = ratios.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
+    let mut below = 0.0;
+    let middle = ratios.into_iter().find(|(_, weight)| {
+        below += weight;
+        below >= half
+    });
+    middle.map(|(ratio, _)| ratio)
+}
+
 #[derive(Debug, Clone, Default)]
 struct Half {
-    /// Time and calls of each step.
     work: Vec<f64>,
     wait: Vec<f64>,
     calls: Vec<f64>,
     /// Calls of kernels: without memory copies and fills.
     kernels: Vec<f64>,
-    /// Names of kernels.
     kernel_names: BTreeSet<String>,
     /// Time by name, by type and by class.
     names: BTreeMap<String, i64>,
@@ -282,13 +286,9 @@ struct Half {
 }
 
 fn halves(steps: &[TimelineStep], count: usize, of: impl Fn(&WorkItem) -> Option<usize>) -> Vec<Half> {
-    let mut halves = vec![Half::default(); count];
-    for half in &mut halves {
-        half.work = vec![0.0; steps.len()];
-        half.wait = vec![0.0; steps.len()];
-        half.calls = vec![0.0; steps.len()];
-        half.kernels = vec![0.0; steps.len()];
-    }
+    let none = vec![0.0; steps.len()];
+    let [work, wait, calls, kernels] = [none.clone(), none.clone(), none.clone(), none];
+    let mut halves = vec![Half { work, wait, calls, kernels, ..Half::default() }; count];
     for (at, step) in steps.iter().enumerate() {
         for item in &step.items {
             let Some(half) = of(item).and_then(|line| halves.get_mut(line)) else { continue };
@@ -312,8 +312,8 @@ fn halves(steps: &[TimelineStep], count: usize, of: impl Fn(&WorkItem) -> Option
 fn lines(phase: &'static str, a: &[TimelineStep], b: &[TimelineStep], on_device: bool) -> Vec<ComparedLine> {
     let matching = Matching::of(a, b);
     let count = matching.proofs.len();
-    let in_a = halves(a, count, |item| matching.of_a(item));
-    let in_b = halves(b, count, |item| matching.of_b(item));
+    let in_a = halves(a, count, |item| matching.line(0, item));
+    let in_b = halves(b, count, |item| matching.line(1, item));
     let usual = (typical_steps(a), typical_steps(b));
     let mut lines = Vec::new();
     for ((a, b), proof) in in_a.iter().zip(&in_b).zip(&matching.proofs) {
@@ -444,15 +444,24 @@ fn clip(name: &mut String) {
     }
 }
 
-/// Corrects for the number of lines and says which are changes.
-fn judge(lines: Vec<&mut ComparedLine>) {
-    let mut asked: Vec<&mut ComparedLine> =
-        lines.into_iter().filter(|line| line.p_adjusted.is_some()).collect();
-    let p_values: Vec<f64> = asked.iter().filter_map(|line| line.p_adjusted).collect();
-    for (line, p) in asked.iter_mut().zip(adjusted(&p_values)) {
-        line.p_adjusted = Some(p);
-        let is_sure = line.ratio.as_ref().is_none_or(Ratio::excludes_same);
-        let is_enough = line.delta_ns.abs() >= LEAST_CHANGE * line.a_ns;
-        line.is_change = p < LEVEL && is_sure && is_enough && line.delta_ns != 0.0;
+/// A row or line whose change is to be judged.
+pub(super) struct Judged<'a> {
+    /// Before correction; `None` where it is not to be judged.
+    pub(super) p: &'a mut Option<f64>,
+    pub(super) ratio: Option<&'a Ratio>,
+    pub(super) a_ns: f64,
+    pub(super) delta_ns: f64,
+    pub(super) is_change: &'a mut bool,
+}
+
+/// Corrects for the number of rows or lines and says which changed.
+pub(super) fn judge_all<'a>(all: impl Iterator<Item = Judged<'a>>) {
+    let asked: Vec<Judged<'_>> = all.filter(|one| one.p.is_some()).collect();
+    let p_values: Vec<f64> = asked.iter().filter_map(|one| *one.p).collect();
+    for (one, p) in asked.into_iter().zip(adjusted(&p_values)) {
+        *one.p = Some(p);
+        let is_sure = one.ratio.is_none_or(Ratio::excludes_same);
+        let is_enough = one.delta_ns.abs() >= LEAST_CHANGE * one.a_ns;
+        *one.is_change = p < LEVEL && is_sure && is_enough && one.delta_ns != 0.0;
     }
 }

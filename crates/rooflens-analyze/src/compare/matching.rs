@@ -8,22 +8,19 @@ use std::sync::Arc;
 use super::timeline::{TimelineStep, WorkItem, is_kernel};
 use crate::kernel_catalog::{ActivityHint, KernelClass, describe};
 
-/// Work of one name in one place.
 type Key = (Arc<str>, Arc<[Arc<str>]>);
 
 /// To which line each piece of work belongs. Lines have the same number on both sides.
 pub(super) struct Matching {
-    a: HashMap<Key, usize>,
-    b: HashMap<Key, usize>,
+    /// Of A and of B.
+    sides: [HashMap<Key, usize>; 2],
     /// Of each line: the operator, module or layer that shows that both sides are the same work; `None` where names do.
     pub(crate) proofs: Vec<Option<Arc<str>>>,
 }
 
-/// Work of a side that has one name and place.
 #[derive(Debug, Clone)]
 struct Cell {
     key: Key,
-    /// What the name is compared as.
     token: String,
     class: KernelClass,
     /// Calls per step.
@@ -35,37 +32,39 @@ impl Matching {
         let (names_a, names_b) = (names(a), names(b));
         let cells_a = cells(a, &tokens(&names_a, &names_b));
         let cells_b = cells(b, &tokens(&names_b, &names_a));
-        let mut matching = Matching { a: HashMap::new(), b: HashMap::new(), proofs: Vec::new() };
+        let mut matching = Matching { sides: Default::default(), proofs: Vec::new() };
         let (mut rest_a, mut rest_b) = (left_over(&cells_a, &cells_b), left_over(&cells_b, &cells_a));
         matching.by_enclosing(&mut rest_a, &mut rest_b);
         matching.by_class(&mut rest_a, &mut rest_b, &cells_a, &cells_b);
         // What is left belongs to its name.
         let mut lines: BTreeMap<String, usize> = BTreeMap::new();
-        for (cells, is_a) in [(&cells_a, true), (&cells_b, false)] {
+        for (cells, side) in [cells_a, cells_b].into_iter().zip(&mut matching.sides) {
             for cell in cells {
-                let known = if is_a { &matching.a } else { &matching.b };
-                if known.contains_key(&cell.key) {
-                    continue;
-                }
-                let line = *lines.entry(cell.token.clone()).or_insert_with(|| {
-                    matching.proofs.push(None);
-                    matching.proofs.len() - 1
+                side.entry(cell.key).or_insert_with(|| {
+                    *lines.entry(cell.token).or_insert_with(|| {
+                        matching.proofs.push(None);
+                        matching.proofs.len() - 1
+                    })
                 });
-                let side = if is_a { &mut matching.a } else { &mut matching.b };
-                side.insert(cell.key.clone(), line);
             }
         }
         matching
     }
 
-    /// The line of a piece of work of A.
-    pub(crate) fn of_a(&self, item: &WorkItem) -> Option<usize> {
-        self.a.get(&(Arc::clone(&item.name), Arc::clone(&item.inside))).copied()
+    /// The line of a piece of work of A (0) or B (1).
+    pub(crate) fn line(&self, side: usize, item: &WorkItem) -> Option<usize> {
+        self.sides[side].get(&(Arc::clone(&item.name), Arc::clone(&item.inside))).copied()
     }
 
-    /// The same for B.
-    pub(crate) fn of_b(&self, item: &WorkItem) -> Option<usize> {
-        self.b.get(&(Arc::clone(&item.name), Arc::clone(&item.inside))).copied()
+    /// Puts cells of both sides on one line.
+    fn join<'c>(
+        &mut self,
+        line: usize,
+        a: impl IntoIterator<Item = &'c Cell>,
+        b: impl IntoIterator<Item = &'c Cell>,
+    ) {
+        self.sides[0].extend(a.into_iter().map(|cell| (cell.key.clone(), line)));
+        self.sides[1].extend(b.into_iter().map(|cell| (cell.key.clone(), line)));
     }
 
     /// Joins what stands in the same operator, module or layer, the tightest first.
@@ -93,8 +92,7 @@ impl Matching {
                     self.proofs.push(Some(Arc::clone(&place)));
                     self.proofs.len() - 1
                 });
-                self.a.extend(in_a.iter().map(|cell| (cell.key.clone(), line)));
-                self.b.extend(in_b.iter().map(|cell| (cell.key.clone(), line)));
+                self.join(line, in_a, in_b);
                 rest_a.retain(|cell| !is_here(cell));
                 rest_b.retain(|cell| !is_here(cell));
             }
@@ -131,8 +129,7 @@ impl Matching {
             }
             let line = self.proofs.len();
             self.proofs.push(None);
-            self.a.extend(in_a.iter().map(|cell| (cell.key.clone(), line)));
-            self.b.extend(in_b.iter().map(|cell| (cell.key.clone(), line)));
+            self.join(line, &in_a, &in_b);
             rest_a.retain(|cell| in_a.iter().all(|there| there.key != cell.key));
             rest_b.retain(|cell| in_b.iter().all(|there| there.key != cell.key));
         }
@@ -159,21 +156,23 @@ fn cells(steps: &[TimelineStep], tokens: &HashMap<String, String>) -> Vec<Cell> 
     found.into_values().collect()
 }
 
+/// Calls per step of each token.
+fn calls<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> BTreeMap<&'c str, f64> {
+    let mut calls = BTreeMap::new();
+    cells.into_iter().for_each(|cell| *calls.entry(cell.token.as_str()).or_default() += cell.count);
+    calls
+}
+
 /// What the other side has no match for: names that it does not have, and, of names that it calls less often, the
 /// places that it does not have.
 fn left_over(own: &[Cell], other: &[Cell]) -> Vec<Cell> {
-    let calls = |cells: &[Cell]| {
-        let mut calls: HashMap<String, f64> = HashMap::new();
-        cells.iter().for_each(|cell| *calls.entry(cell.token.clone()).or_default() += cell.count);
-        calls
-    };
     let (in_own, in_other) = (calls(own), calls(other));
     let there: BTreeSet<(&str, &[Arc<str>])> =
         other.iter().map(|cell| (cell.token.as_str(), &*cell.key.1)).collect();
-    let is_left = |cell: &&Cell| match in_other.get(&cell.token) {
+    let is_left = |cell: &&Cell| match in_other.get(cell.token.as_str()) {
         None => true,
         Some(count) => {
-            in_own.get(&cell.token).is_some_and(|own| *own > count + 1e-6)
+            in_own.get(cell.token.as_str()).is_some_and(|own| *own > count + 1e-6)
                 && !there.contains(&(cell.token.as_str(), &*cell.key.1))
         }
     };
@@ -214,11 +213,7 @@ fn is_one_for_several(a: &[&Cell], b: &[&Cell]) -> bool {
         let (a, b) = (only(a), only(b));
         return is_one_for_several(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>());
     }
-    let calls = |cells: &[&Cell]| {
-        let mut calls: BTreeMap<String, f64> = BTreeMap::new();
-        cells.iter().for_each(|cell| *calls.entry(cell.token.clone()).or_default() += cell.count);
-        calls.into_values().collect::<Vec<f64>>()
-    };
+    let calls = |cells: &[&Cell]| calls(cells.iter().copied()).into_values().collect::<Vec<f64>>();
     let (in_a, in_b) = (calls(a), calls(b));
     let holds = |one: f64, several: &[f64]| {
         several.iter().all(|count| {

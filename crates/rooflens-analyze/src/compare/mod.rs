@@ -16,7 +16,6 @@ mod account;
 mod blocks;
 #[cfg(test)]
 mod calibration;
-mod false_discovery;
 pub mod headline;
 mod independent;
 mod lines;
@@ -33,7 +32,6 @@ mod timeline;
 pub mod trend;
 
 pub use account::{Account, AccountRow, Entry};
-pub use false_discovery::adjusted;
 pub use independent::IndependentRatios;
 pub use lines::{
     ComparedLine, How, LEAST_CHANGE, LEVEL, PhaseChange, PlaceChange, TimelineChange, all_places, places,
@@ -41,6 +39,6 @@ pub use lines::{
 };
 pub use pair::{Check, CheckVerdict, ConfigDifference, Headline, Pair, judge};
 pub use paired::{FEWEST_PAIRS, paired_ratio_of};
-pub use rank_sum::{least_rank_sum, rank_sum};
+pub use rank_sum::{adjusted, least_rank_sum, rank_sum};
 pub use ratio::{FEWEST, Ratio, median, ratio, ratio_of};
 pub use timeline::{RankTimeline, TimelineStep, WorkItem};

@@ -7,10 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::account::Account;
-use super::false_discovery::adjusted;
 use super::lines::{LEVEL, PlaceChange};
 use super::paired::paired_ratio_of;
-use super::rank_sum::rank_sum;
+use super::rank_sum::{adjusted, rank_sum};
 use super::ratio::{FEWEST, Ratio, ratio_of};
 use crate::compare::headline::MetricSample;
 
@@ -39,37 +38,28 @@ pub struct Headline {
     pub not_judged: Option<String>,
 }
 
+/// What a side tells of a metric.
+type Side<'a> = Option<&'a MetricSample>;
+
 impl Headline {
     /// Of what each side tells. Judged by itself; [`judge`] corrects for others.
-    pub fn of(
-        metric: &'static str,
-        more_is_better: bool,
-        a: Option<&MetricSample>,
-        b: Option<&MetricSample>,
-    ) -> Self {
-        Self::with(metric, more_is_better, a, b, ratio_of)
+    pub fn of(metric: &'static str, more_is_better: bool, a: Side<'_>, b: Side<'_>) -> Self {
+        Self::with(metric, more_is_better, (a, b), ratio_of)
     }
 
     /// The same where rounds take turns: each of B is compared with its neighbour of A, if all have the metric.
-    pub fn of_pairs(
-        metric: &'static str,
-        more_is_better: bool,
-        a: Option<&MetricSample>,
-        b: Option<&MetricSample>,
-    ) -> Self {
+    pub fn of_pairs(metric: &'static str, more_is_better: bool, a: Side<'_>, b: Side<'_>) -> Self {
         let pairs = |a: &MetricSample, b: &MetricSample| paired_ratio_of(a, b).or_else(|| ratio_of(a, b));
-        Self::with(metric, more_is_better, a, b, pairs)
+        Self::with(metric, more_is_better, (a, b), pairs)
     }
 
     fn with(
         metric: &'static str,
         more_is_better: bool,
-        a: Option<&MetricSample>,
-        b: Option<&MetricSample>,
+        (a, b): (Side<'_>, Side<'_>),
         ratio_of: impl Fn(&MetricSample, &MetricSample) -> Option<Ratio>,
     ) -> Self {
-        let rounds = |side: Option<&MetricSample>| side.map_or(0, MetricSample::count);
-        let (a_rounds, b_rounds) = (rounds(a), rounds(b));
+        let [a_rounds, b_rounds] = [a, b].map(|side| side.map_or(0, MetricSample::count));
         let ratio = a.zip(b).and_then(|(a, b)| ratio_of(a, b));
         let fewest = a_rounds.min(b_rounds);
         let why = || {

@@ -6,7 +6,6 @@
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// Begins a sequence.
     pub(crate) fn new(seed: u64) -> Self {
         Random(seed)
     }
@@ -31,7 +30,6 @@ impl Random {
         ((self.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// A normal deviate, by Box and Muller.
     #[cfg(test)]
     pub(crate) fn normal(&mut self) -> f64 {
         (-2.0 * self.uniform().ln()).sqrt() * (2.0 * std::f64::consts::PI * self.uniform()).cos()

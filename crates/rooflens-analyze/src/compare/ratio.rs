@@ -16,11 +16,9 @@ use crate::compare::headline::MetricSample;
 
 /// Fewest values a side: with three a side, the rarest order has p = 0.1.
 pub const FEWEST: usize = 4;
-/// How often samples are drawn anew.
 pub(super) const DRAWS: usize = 2_000;
 /// The least of it, where a sample has very many values.
 const FEWEST_DRAWS: usize = 200;
-/// Values that are looked at for an interval.
 const MOST_WORK: usize = 20_000_000;
 /// Probability that the interval holds the ratio.
 const CONFIDENCE: f64 = 0.95;
@@ -65,40 +63,10 @@ impl Ratio {
 /// Compares medians of values in the order of time. `None` where a side has fewer than [`FEWEST`] values or the
 /// median of A is not positive.
 pub fn ratio(a: &[f64], b: &[f64]) -> Option<Ratio> {
-    if a.len().min(b.len()) < FEWEST || a.iter().chain(b).any(|value| !value.is_finite()) {
-        return None;
-    }
-    let memory = blocks::memory(a, b);
-    let length = |values: &[f64]| blocks::length(values.len(), memory);
-    let (ratio, low, high) = interval(&Values::of(a, length(a)), &Values::of(b, length(b)))?;
-    let by_blocks = blocks::compare(a, b, memory);
-    let drift = blocks::drift(a).max(blocks::drift(b)).exp_m1();
-    let p = rank_sum(a, b)?.max(by_blocks.p);
-    Some(Ratio { ratio, low, high, p, least_change: by_blocks.least, drift })
+    let samples = (MetricSample::median(a)?, MetricSample::median(b)?);
+    compared((&samples.0, &samples.1), (a, b), DRAWS)
 }
 
-/// The ratio of the medians and its interval by the bootstrap. `None` where the median of A is not positive.
-fn interval(a: &Values, b: &Values) -> Option<(f64, f64, f64)> {
-    let (of_a, of_b) = (median(&a.sorted), median(&b.sorted));
-    if of_a <= 0.0 {
-        return None;
-    }
-    // The same samples give the same draws.
-    let mut random =
-        Random::new(0x005e_ed0f_c0fa_11e5 ^ ((a.sorted.len() as u64) << 32) ^ b.sorted.len() as u64);
-    let mut counts = Vec::new();
-    let mut ratios: Vec<f64> = (0..DRAWS)
-        .map(|_| {
-            let below = a.drawn(&mut random, &mut counts);
-            let above = b.drawn(&mut random, &mut counts);
-            if below > 0.0 { above / below } else { f64::INFINITY }
-        })
-        .collect();
-    let (low, high) = limits(&mut ratios);
-    Some((of_b / of_a, low, high))
-}
-
-/// Between which values are most of the drawn ratios?
 pub(super) fn limits(ratios: &mut [f64]) -> (f64, f64) {
     ratios.sort_unstable_by(f64::total_cmp);
     let outside = (1.0 - CONFIDENCE) / 2.0;
@@ -108,42 +76,55 @@ pub(super) fn limits(ratios: &mut [f64]) -> (f64, f64) {
 /// Compares a metric of two runs: its size is that of the values, how sure it is follows from the rounds, which are
 /// drawn anew as a whole. `None` where a side has fewer than [`FEWEST`] rounds or the value of A is not positive.
 pub fn ratio_of(a: &MetricSample, b: &MetricSample) -> Option<Ratio> {
-    let (rounds_a, rounds_b) = (a.rounds(), b.rounds());
+    // Many values per round need fewer draws for an interval of the same precision than they would take time.
+    let draws = (MOST_WORK / (a.size() + b.size())).clamp(FEWEST_DRAWS, DRAWS);
+    compared((a, b), (&a.rounds(), &b.rounds()), draws)
+}
+
+fn compared(
+    (a, b): (&MetricSample, &MetricSample),
+    (rounds_a, rounds_b): (&[f64], &[f64]),
+    draws: usize,
+) -> Option<Ratio> {
     let (of_a, of_b) = (a.value(), b.value());
-    let all = || rounds_a.iter().chain(&rounds_b).chain([&of_a, &of_b]);
+    let all = || rounds_a.iter().chain(rounds_b).chain([&of_a, &of_b]);
     if rounds_a.len().min(rounds_b.len()) < FEWEST || all().any(|value| !value.is_finite()) || of_a <= 0.0 {
         return None;
     }
-    let memory = blocks::memory(&rounds_a, &rounds_b);
-    let mut random = Random::new(0x005e_ed0f_c0fa_11e5 ^ ((a.size() as u64) << 32) ^ b.size() as u64);
-    // Many values per round need fewer draws for an interval of the same precision than they would take time.
-    let draws = (MOST_WORK / (a.size() + b.size())).clamp(FEWEST_DRAWS, DRAWS);
+    let memory = blocks::memory(rounds_a, rounds_b);
+    // The same samples give the same draws.
+    let mut random = Random::new(seed(a.size(), b.size()));
+    let mut times = Vec::new();
     let mut drawn = |sample: &MetricSample| {
         let rounds = sample.count();
-        let times = drawn_times(rounds, blocks::length(rounds, memory), &mut random);
+        draw(&mut times, rounds, blocks::length(rounds, memory), &mut random);
         sample.of(&times)
     };
-    let mut ratios: Vec<f64> = (0..draws)
-        .map(|_| {
-            let (below, above) = (drawn(a), drawn(b));
-            if below > 0.0 { above / below } else { f64::INFINITY }
-        })
-        .collect();
+    let mut ratios: Vec<f64> = (0..draws).map(|_| drawn_ratio(drawn(a), drawn(b))).collect();
     let (low, high) = limits(&mut ratios);
-    let by_blocks = blocks::compare(&rounds_a, &rounds_b, memory);
+    let by_blocks = blocks::compare(rounds_a, rounds_b, memory);
     Some(Ratio {
         ratio: of_b / of_a,
         low,
         high,
-        p: rank_sum(&rounds_a, &rounds_b)?.max(by_blocks.p),
+        p: rank_sum(rounds_a, rounds_b)?.max(by_blocks.p),
         least_change: by_blocks.least,
-        drift: blocks::drift(&rounds_a).max(blocks::drift(&rounds_b)).exp_m1(),
+        drift: blocks::drift(rounds_a).max(blocks::drift(rounds_b)).exp_m1(),
     })
 }
 
+pub(super) fn seed(a: usize, b: usize) -> u64 {
+    0x005e_ed0f_c0fa_11e5 ^ ((a as u64) << 32) ^ b as u64
+}
+
+pub(super) fn drawn_ratio(below: f64, above: f64) -> f64 {
+    if below > 0.0 { above / below } else { f64::INFINITY }
+}
+
 /// How often each round was drawn, in blocks of neighbours; after the last comes the first.
-fn drawn_times(rounds: usize, block: usize, random: &mut Random) -> Vec<u32> {
-    let mut times = vec![0; rounds];
+fn draw(times: &mut Vec<u32>, rounds: usize, block: usize, random: &mut Random) {
+    times.clear();
+    times.resize(rounds, 0);
     let mut left = rounds;
     while left > 0 {
         let first = random.below(rounds);
@@ -151,7 +132,6 @@ fn drawn_times(rounds: usize, block: usize, random: &mut Random) -> Vec<u32> {
         (first..first + taken).for_each(|at| times[at % rounds] += 1);
         left -= taken;
     }
-    times
 }
 
 pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
@@ -163,64 +143,6 @@ pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
 /// The median of values in order.
 pub fn median(sorted: &[f64]) -> f64 {
     linear(sorted, 0.5)
-}
-
-/// A sample from which others are drawn.
-struct Values {
-    sorted: Vec<f64>,
-    /// Of each value in the order of time: its place among the sorted.
-    place: Vec<usize>,
-    /// Neighbours that are drawn together.
-    block: usize,
-}
-
-impl Values {
-    fn of(values: &[f64], block: usize) -> Self {
-        let mut order: Vec<usize> = (0..values.len()).collect();
-        order.sort_by(|&i, &j| values[i].total_cmp(&values[j]));
-        let mut place = vec![0; values.len()];
-        order.iter().enumerate().for_each(|(at, &i)| place[i] = at);
-        Values { sorted: sorted(values), place, block }
-    }
-
-    /// The median of as many values, drawn in blocks of neighbours; after the last comes the first. They need not
-    /// be sorted again: how often each was drawn is enough.
-    fn drawn(&self, random: &mut Random, counts: &mut Vec<u32>) -> f64 {
-        let n = self.sorted.len();
-        counts.clear();
-        counts.resize(n, 0);
-        let mut left = n;
-        while left > 0 {
-            let first = random.below(n);
-            let taken = self.block.min(left);
-            (first..first + taken).for_each(|at| counts[self.place[at % n]] += 1);
-            left -= taken;
-        }
-        let (low, high) = middle(counts);
-        midpoint(self.sorted[low], self.sorted[high])
-    }
-}
-
-/// The places of the two values whose midpoint is the median, where each value was drawn so often. They are the same
-/// place for an odd number of values.
-pub(super) fn middle(counts: &[u32]) -> (usize, usize) {
-    let n = counts.len();
-    let (below, above) = ((n - 1) / 2, n / 2);
-    let (mut low, mut seen) = (None, 0);
-    for (place, times) in counts.iter().enumerate() {
-        seen += *times as usize;
-        if seen > below && low.is_none() {
-            low = Some(place);
-        }
-        if seen > above {
-            return (low.unwrap_or(place), place);
-        }
-    }
-    (0, n - 1)
-}
-
-pub(super) fn midpoint(low: f64, high: f64) -> f64 {
-    low + (high - low) / 2.0
 }
 
 #[cfg(test)]

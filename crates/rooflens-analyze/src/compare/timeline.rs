@@ -27,7 +27,6 @@ pub(super) const END: &str = "(end of the step)";
 pub struct RankTimeline {
     /// Whether the work is that of a device; else that of a host thread.
     pub on_device: bool,
-    /// The phases, by kind.
     pub(crate) phases: BTreeMap<&'static str, Vec<TimelineStep>>,
     /// Work of no step, in a trace that has steps.
     pub(crate) outside: TimelineStep,
@@ -39,24 +38,19 @@ type Enclosing = Arc<[Arc<str>]>;
 /// One step.
 #[derive(Debug, Clone, Default)]
 pub struct TimelineStep {
-    /// Its work, in order.
     pub(crate) items: Vec<WorkItem>,
 }
 
 /// A kernel or an operator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkItem {
-    /// Full name.
     pub(crate) name: Arc<str>,
-    /// What it is made on, where that is known.
     pub(crate) dtype: Option<Arc<str>>,
-    /// What it does.
     pub(crate) class: KernelClass,
     /// What encloses it, innermost first: operators, then the module without its number, then the layer.
     pub(crate) inside: Arc<[Arc<str>]>,
     /// Its own time: of a device, what it is charged with in the ledger.
     pub(crate) dur_ns: i64,
-    /// Time before it in which nothing ran.
     pub(crate) wait_ns: i64,
     /// The ledger's line of that wait.
     pub(crate) cause: Line,
@@ -75,13 +69,11 @@ pub(super) fn is_kernel(class: KernelClass) -> bool {
 }
 
 impl TimelineStep {
-    /// Work and waits.
     pub(crate) fn dur_ns(&self) -> i64 {
         dur_ns(&self.items)
     }
 }
 
-/// Work and waits of some items.
 pub(super) fn dur_ns<'a>(items: impl IntoIterator<Item = &'a WorkItem>) -> i64 {
     items.into_iter().fold(0_i64, |sum, item| sum.saturating_add(item.dur_ns).saturating_add(item.wait_ns))
 }
@@ -279,10 +271,8 @@ impl Shared {
 
 /// What a module is called among the things that enclose work.
 pub(super) const MODULE: &str = "module ";
-/// The same for a layer.
 pub(super) const LAYER: &str = "layer";
 
-/// The rows of an operator and of those around it.
 fn ancestors(ops: &Ops, op: Option<i32>) -> impl Iterator<Item = usize> {
     let row = |id: i32| usize::try_from(id).ok().filter(|row| *row < ops.len());
     std::iter::successors(op.and_then(row), move |&at| ops.parent_id[at].get().and_then(row)).take(DEEPEST)

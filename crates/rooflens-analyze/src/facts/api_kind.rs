@@ -13,7 +13,6 @@ pub(super) fn classify(tables: &mut RankTables) {
     }
 }
 
-/// CUDA, HIP, Level Zero and MTIA calls share their words.
 fn kind_of(name: &str) -> ApiKind {
     let name = name.to_ascii_lowercase();
     let has = |word: &str| name.contains(word);
@@ -36,8 +35,7 @@ fn kind_of(name: &str) -> ApiKind {
     }
 }
 
-/// Whether a call puts work on a device.
-pub(super) fn launches(kind: ApiKind) -> bool {
+pub(crate) fn launches(kind: ApiKind) -> bool {
     matches!(kind, ApiKind::Launch | ApiKind::GraphLaunch | ApiKind::Memcpy | ApiKind::Memset)
 }
 

@@ -14,16 +14,12 @@ use crate::statistics::share;
 /// Why a step is left out of statistics of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Flaw {
-    /// The recording ended in it, or began.
     Cut,
-    /// The profiler was switched on or off in it, or worked for a noticeable part of it.
     Profiler,
-    /// The host waited in it for device work that is not in the trace.
     Unrecorded,
 }
 
 impl Flaw {
-    /// The word in tables and JSON.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Flaw::Cut => "cut",
@@ -48,10 +44,7 @@ pub(super) fn mark(tables: &mut RankTables, launches: &Launches) {
     let flaw = |row: usize| {
         let (start, end) = interval::span(phases.ts_ns[row], phases.dur_ns[row]);
         let covered = |by: &[(i64, i64)]| {
-            let from = by.partition_point(|piece| piece.1 <= start);
-            let to = by.partition_point(|piece| piece.0 < end);
-            let inside = by.get(from..to).unwrap_or_default();
-            share(interval::intersect_length(&[(start, end)], inside), interval::length((start, end)))
+            share(interval::overlap_with(by, (start, end)), interval::length((start, end)))
         };
         let holds = |times: &[i64]| {
             let first = times.partition_point(|time| *time < start);
@@ -94,7 +87,6 @@ fn lost_launches(tables: &RankTables, launches: &Launches) -> Vec<i64> {
     times
 }
 
-/// The first and last steps of a kind in which nothing was recorded, where others of the kind have something.
 fn empty_at_the_edges(tables: &RankTables, are_steps: &[bool]) -> Vec<usize> {
     let phases = &tables.phases;
     let mut works = vec![false; phases.len()];

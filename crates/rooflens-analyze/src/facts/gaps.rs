@@ -6,7 +6,7 @@ use rooflens_schema::tables::{Api, ApiKind, GapCause, Kernels};
 use rooflens_schema::{Opt, RankTables};
 
 use super::launches::Launches;
-use crate::interval::{Interval, length, span};
+use crate::interval::{Interval, length, overlap, runs, span};
 
 /// A host that launches at least this often is busy launching. A launch costs 2 to 10 µs, an eager
 /// operator around it 10 to 50 µs, more with a profiler attached.
@@ -33,17 +33,14 @@ const LOOK_BACK: usize = 64;
 pub(super) fn explain(tables: &mut RankTables, launches: &Launches) {
     let api = &tables.api;
     let kernels = &mut tables.kernels;
-    let mut from = 0;
-    while from < kernels.len() {
-        let device = kernels.device[from];
-        let to = from + kernels.device[from..].partition_point(|&other| other == device);
-        stream_gaps(kernels, from..to);
-        let mut order: Vec<u32> = (from as u32..to as u32).collect();
-        order.sort_by_key(|&i| kernels.ts_ns[i as usize]);
+    let devices: Vec<Range<usize>> = runs(&kernels.device).map(|(_, rows)| rows).collect();
+    for rows in devices {
+        stream_gaps(kernels, rows.clone());
+        let mut order: Vec<usize> = rows.collect();
+        order.sort_by_key(|&i| kernels.ts_ns[i]);
         // The end of all before, and the stream that reached it.
-        let mut reached = (kernels.ts_ns[order[0] as usize], None);
-        for &i in &order {
-            let i = i as usize;
+        let mut reached = (kernels.ts_ns[order[0]], None);
+        for i in order {
             let (start, stream) = (kernels.ts_ns[i], kernels.stream[i]);
             let idle = start.saturating_sub(reached.0).max(0);
             kernels.idle_before_ns[i] = idle;
@@ -66,7 +63,6 @@ pub(super) fn explain(tables: &mut RankTables, launches: &Launches) {
                 reached = (end, Some(stream));
             }
         }
-        from = to;
     }
 }
 
@@ -90,13 +86,9 @@ fn host_was_late(api: &Api, call: usize, dry: i64, start: i64) -> bool {
     launched >= dry && (queued <= DISPATCH_NS || queued <= start.saturating_sub(dry) / 2)
 }
 
-/// Why the host launched after the device had run dry.
 fn late_host(api: &Api, call: usize, gap: Interval, launches: &Launches) -> GapCause {
     let (tid, dry) = (api.tid[call], gap.0);
-    let covers_most = |row: usize| {
-        let (start, end) = span(api.ts_ns[row], api.dur_ns[row]);
-        length((start.max(gap.0), end.min(gap.1))) > length(gap) / 2
-    };
+    let covers_most = |row: usize| overlap(span(api.ts_ns[row], api.dur_ns[row]), gap) > length(gap) / 2;
     if api.dur_ns[call] > SLOW_LAUNCH_NS && covers_most(call) {
         return GapCause::CpuBound;
     }

@@ -17,7 +17,6 @@ fn launches(library: &str) -> &'static [&'static str] {
 const BESIDE: &[&str] =
     &["splitKreduce", "cublasSplitKParams", "cublasTransposeParams", "reduce_1Block_kernel", "PostGSU"];
 
-/// Whether a kernel only prepares or merges what another multiplies.
 pub(crate) fn is_beside(name: &str) -> bool {
     BESIDE.iter().any(|word| name.contains(word))
 }
@@ -85,7 +84,6 @@ pub(crate) fn join(tables: &RankTables) -> Result<Vec<(usize, usize)>, String> {
     }
 }
 
-/// Everything that tells two calls apart.
 fn shape(tables: &RankTables, call: usize) -> impl std::hash::Hash + Eq + use<> {
     let gemms = &tables.gemms;
     let sizes = [gemms.m[call], gemms.n[call], gemms.k[call], gemms.batch[call]];
@@ -99,7 +97,6 @@ fn shape(tables: &RankTables, call: usize) -> impl std::hash::Hash + Eq + use<> 
     (sizes, gemms.trans_a[call] as u8, gemms.trans_b[call] as u8, types)
 }
 
-/// Rows of `kernels` that multiply, in the order of their launches.
 fn multiplying(tables: &RankTables, libraries: &[&str]) -> Result<Vec<usize>, String> {
     let (kernels, dim) = (&tables.kernels, &tables.kernel_dim);
     let dim_rows = tables.kernel_dim_rows();
@@ -134,7 +131,6 @@ fn multiplying(tables: &RankTables, libraries: &[&str]) -> Result<Vec<usize>, St
     Ok(rows)
 }
 
-/// Equal items get equal numbers.
 fn numbered<T: std::hash::Hash + Eq>(items: impl Iterator<Item = T>) -> Vec<usize> {
     let mut known = HashMap::new();
     items

@@ -5,7 +5,6 @@ use rooflens_schema::{RankTables, stable_id};
 
 use crate::kernel_catalog::{ActivityHint, describe as describe_name};
 
-/// Fills `kernel_dim`, by name.
 pub(super) fn describe(tables: &mut RankTables) {
     let mut kinds = vec![None; tables.names.len()];
     for (name, kind) in tables.kernels.kernel_id.iter().zip(&tables.kernels.kind) {

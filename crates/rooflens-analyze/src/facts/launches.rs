@@ -1,29 +1,25 @@
 //! Which call launched which activity, and for which operator.
 
-use std::collections::HashMap;
-
 use rooflens_schema::tables::Api;
 use rooflens_schema::{Opt, RankTables};
 
 use super::api_kind;
+use crate::by_name::FastMap;
+use crate::interval::runs;
 
 /// For each row of `kernels`, its launch.
 pub(super) struct Launches {
-    /// Row of `api`; `None` where the trace has none.
     rows: Vec<u32>,
-    /// For each row of `api`, the launching call before it on its thread.
     previous: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Launches {
-    /// The row of `api` that launched activity `kernel`.
     pub(crate) fn of(&self, kernel: usize) -> Option<usize> {
         self.rows.get(kernel).filter(|&&row| row != NONE).map(|&row| row as usize)
     }
 
-    /// The launching call before `call` on the same thread.
     pub(crate) fn before(&self, call: usize) -> Option<usize> {
         self.previous.get(call).filter(|&&row| row != NONE).map(|&row| row as usize)
     }
@@ -31,19 +27,16 @@ impl Launches {
 
 /// The row of `api` that each correlation id stands for.
 pub(crate) struct CallsById {
-    /// Smallest id of `dense`.
     first: i64,
     /// Rows by id: tools count calls, so that nearly every id has one.
     dense: Vec<u32>,
-    /// Rows by id where ids lie too far apart.
-    sparse: HashMap<i64, u32, foldhash::fast::RandomState>,
+    sparse: FastMap<i64, u32>,
 }
 
 /// Ids for each call up to which most of a table by id is in use.
 const MOST_IDS_PER_CALL: usize = 8;
 
 impl CallsById {
-    /// Of a table that is sorted and classified.
     pub(crate) fn new(api: &Api) -> Self {
         let ids = || api.corr_id.iter().filter_map(|id| id.get());
         let (first, last) =
@@ -51,7 +44,7 @@ impl CallsById {
         let dense = usize::try_from(i128::from(last) - i128::from(first) + 1).ok();
         let dense = dense.filter(|ids| *ids <= api.len().saturating_mul(MOST_IDS_PER_CALL));
         let mut calls =
-            CallsById { first, dense: vec![NONE; dense.unwrap_or(0)], sparse: HashMap::default() };
+            CallsById { first, dense: vec![NONE; dense.unwrap_or(0)], sparse: FastMap::default() };
         for (row, id) in api.corr_id.iter().enumerate() {
             let Some(id) = id.get() else { continue };
             let slot = match dense {
@@ -68,7 +61,6 @@ impl CallsById {
         calls
     }
 
-    /// The row of the call with an id.
     pub(crate) fn get(&self, id: i64) -> Option<usize> {
         let row = if self.dense.is_empty() {
             *self.sparse.get(&id)?
@@ -98,7 +90,7 @@ pub(super) fn link(tables: &mut RankTables) -> Launches {
             last = row as u32;
         }
     }
-    let mut by_external: Option<HashMap<i64, u32, foldhash::fast::RandomState>> = None;
+    let mut by_external: Option<FastMap<i64, u32>> = None;
     let mut rows = vec![NONE; kernels.len()];
     for i in 0..kernels.len() {
         let launch = kernels.corr_id[i].get().and_then(|id| calls.get(id));
@@ -124,6 +116,37 @@ pub(super) fn link(tables: &mut RankTables) -> Launches {
     Launches { rows, previous }
 }
 
+/// Fills `kernels.queue_depth`: for each activity, how many others of its device were launched but not
+/// finished when its launching call began.
+pub(super) fn measure_queue(tables: &mut RankTables, launches: &Launches) {
+    let (kernels, api) = (&mut tables.kernels, &tables.api);
+    for (_, rows) in runs(&kernels.device) {
+        let mut launched: Vec<(i64, u32)> = Vec::new();
+        let mut finished: Vec<i64> = Vec::new();
+        for i in rows {
+            if let Some(call) = launches.of(i) {
+                launched.push((api.ts_ns[call], i as u32));
+                finished.push(kernels.ts_ns[i].saturating_add(kernels.dur_ns[i]));
+            }
+        }
+        launched.sort();
+        finished.sort();
+        let mut done = 0;
+        let mut first = 0;
+        for (position, &(now, kernel)) in launched.iter().enumerate() {
+            // All activities of one graph launch find the same queue before them.
+            if position > 0 && launched[position - 1].0 != now {
+                first = position;
+            }
+            while finished.get(done).is_some_and(|&end| end <= now) {
+                done += 1;
+            }
+            let depth = first.saturating_sub(done);
+            kernels.queue_depth[kernel as usize] = Opt::some(depth.min(i32::MAX as usize) as i32);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rooflens_schema::tables::ApiKind;
@@ -131,7 +154,6 @@ mod tests {
     use super::*;
     use crate::sample::Sample;
 
-    /// The rows that ids stand for, of calls with these kinds and ids.
     fn rows(calls: &[(ApiKind, i64)], ids: &[i64]) -> Vec<Option<usize>> {
         let mut sample = Sample::new(0);
         for (i, (kind, id)) in calls.iter().enumerate() {

@@ -42,7 +42,6 @@ pub(super) fn assign(tables: &mut RankTables, launches: &Launches) {
     measure(tables, launches, &segments);
 }
 
-/// When each device began the first of what was launched in the recording.
 fn first_launched(kernels: &Kernels, launches: &Launches) -> BTreeMap<i32, i64> {
     let mut found = BTreeMap::new();
     for i in (0..kernels.len()).filter(|&i| launches.of(i).is_some()) {
@@ -102,7 +101,6 @@ impl Segments {
         }
     }
 
-    /// The step on the host: of the thread, or else of any.
     fn on_host(&self, tid: Option<i64>, now: i64, last: &mut Cached) -> Option<i32> {
         if let Some(segment) = last.segment.filter(|segment| last.tid == tid && segment.holds(now)) {
             return Some(segment.phase);
@@ -113,7 +111,6 @@ impl Segments {
         found.map(|segment| segment.phase)
     }
 
-    /// The step on a device; where that has none of its own, on another.
     fn on_device(&self, device: i32, now: i64) -> Option<i32> {
         match self.devices.iter().find(|found| found.0 == device) {
             Some((_, own)) => find(own, now).map(|segment| segment.phase),

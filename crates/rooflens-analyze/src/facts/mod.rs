@@ -16,11 +16,11 @@ mod nesting;
 mod order;
 mod pattern;
 mod phase_names;
-mod queue;
 mod steps;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use api_kind::launches as launches_work;
 pub(crate) use gaps::{LAUNCHING_PACE_NS, SLOW_LAUNCH_NS};
 pub(crate) use launches::CallsById;
 
@@ -28,7 +28,7 @@ use rooflens_schema::RankTables;
 
 pub use layers::Capture;
 pub(crate) use modules::layer_in;
-pub(crate) use steps::Contradictions;
+pub(crate) use steps::{Contradictions, is_pass};
 
 /// Runs every pass, in order.
 pub fn derive(tables: &mut RankTables) {
@@ -60,7 +60,7 @@ pub fn derive_with(tables: &mut RankTables, capture: Option<&Capture>) -> Derive
     let placed = capture.map_or(0, |capture| layers::from_capture(tables, &launches, capture));
     layers::from_pattern(tables, &launches);
     gaps::explain(tables, &launches);
-    queue::measure(tables, &launches);
+    launches::measure_queue(tables, &launches);
     gemm_calls::link(tables);
     Derived { placed, contradictions }
 }

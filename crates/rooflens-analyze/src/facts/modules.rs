@@ -1,10 +1,9 @@
 //! Which module and layer of the model an operator or activity belongs to.
 
-use std::collections::HashMap;
-
 use rooflens_schema::{NameId, Names, Opt, RankTables};
 
 use super::launches::Launches;
+use crate::by_name::FastMap;
 use crate::part;
 
 /// What a frame of a module is called in a trace with stacks.
@@ -14,13 +13,11 @@ pub(super) const MODULE: &str = "module:";
 /// Paths deeper than this are not believed.
 const DEEPEST: usize = 64;
 
-/// A module that is open on a thread.
 struct Open {
     end_ns: i64,
     place: Place,
 }
 
-/// A place in the model.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Place {
     pub(crate) path: Opt<NameId>,
@@ -39,7 +36,7 @@ pub(super) fn attribute(tables: &mut RankTables, launches: &Launches) -> Vec<Pla
     if ranges.is_empty() {
         return calls;
     }
-    let mut places = Places { names: &mut tables.names, known: HashMap::default() };
+    let mut places = Places { names: &mut tables.names, known: FastMap::default() };
     let mut open: Vec<Open> = Vec::new();
     let mut range = 0;
     // Operators and calls in one order by thread and start.
@@ -115,10 +112,9 @@ fn ranges(tables: &RankTables) -> Vec<(i64, i64, i64, NameId)> {
     annotations(tables, |name| layer_in(name).is_some())
 }
 
-/// Ranges on the host whose names are wanted.
 fn annotations(tables: &RankTables, wanted: impl Fn(&str) -> bool) -> Vec<(i64, i64, i64, NameId)> {
     let phases = &tables.phases;
-    let mut known: HashMap<NameId, bool, foldhash::fast::RandomState> = HashMap::default();
+    let mut known: FastMap<NameId, bool> = FastMap::default();
     let mut ranges: Vec<_> = (0..phases.len())
         .filter(|&i| {
             let name = phases.name_id[i];
@@ -134,7 +130,7 @@ fn annotations(tables: &RankTables, wanted: impl Fn(&str) -> bool) -> Vec<(i64, 
 /// Paths that were met, so that each is put together once.
 struct Places<'n> {
     names: &'n mut Names,
-    known: HashMap<(Opt<NameId>, NameId), Place, foldhash::fast::RandomState>,
+    known: FastMap<(Opt<NameId>, NameId), Place>,
 }
 
 impl Places<'_> {

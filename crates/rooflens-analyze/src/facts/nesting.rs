@@ -38,7 +38,6 @@ pub(super) fn nest(tables: &mut RankTables) {
     }
 }
 
-/// Takes from the stack what has ended at `now`.
 fn close(open: &mut Vec<usize>, ts: &[i64], dur: &[i64], now: i64) {
     while open.last().is_some_and(|&op| ts[op].saturating_add(dur[op]) <= now) {
         open.pop();

@@ -10,35 +10,26 @@ pub(super) fn sort(tables: &mut RankTables) {
     std::thread::scope(|scope| {
         // Frames are the longest table by far where there are stacks.
         scope.spawn(|| {
-            if let Some(order) = nested_order(&frames.tid, &frames.ts_ns, &frames.dur_ns) {
-                frames.reorder(&order);
-            }
+            nested_order(&frames.tid, &frames.ts_ns, &frames.dur_ns)
+                .into_iter()
+                .for_each(|order| frames.reorder(&order));
         });
         scope.spawn(|| {
-            if let Some(order) = nested_order(&ops.tid, &ops.ts_ns, &ops.dur_ns) {
-                ops.reorder(&order);
-            }
+            nested_order(&ops.tid, &ops.ts_ns, &ops.dur_ns).into_iter().for_each(|order| ops.reorder(&order));
         });
-        if let Some(order) = nested_order(&api.tid, &api.ts_ns, &api.dur_ns) {
-            api.reorder(&order);
-        }
-        if let Some(order) = nested_order(&ranges.tid, &ranges.ts_ns, &ranges.dur_ns) {
-            ranges.reorder(&order);
-        }
+        nested_order(&api.tid, &api.ts_ns, &api.dur_ns).into_iter().for_each(|order| api.reorder(&order));
+        nested_order(&ranges.tid, &ranges.ts_ns, &ranges.dur_ns)
+            .into_iter()
+            .for_each(|order| ranges.reorder(&order));
         let by_stream = |&i: &u32| {
             let i = i as usize;
             (kernels.device[i], kernels.stream[i], kernels.ts_ns[i], kernels.dur_ns[i])
         };
-        if let Some(order) = order_by(kernels.len(), by_stream) {
-            kernels.reorder(&order);
-        }
+        order_by(kernels.len(), by_stream).into_iter().for_each(|order| kernels.reorder(&order));
         let by_start = |&i: &u32| (phases.ts_ns[i as usize], Reverse(phases.dur_ns[i as usize]));
-        if let Some(order) = order_by(phases.len(), by_start) {
-            phases.reorder(&order);
-        }
-        if let Some(order) = order_by(memory.len(), |&i| memory.ts_ns[i as usize]) {
-            memory.reorder(&order);
-        }
+        order_by(phases.len(), by_start).into_iter().for_each(|order| phases.reorder(&order));
+        let by_time = |&i: &u32| memory.ts_ns[i as usize];
+        order_by(memory.len(), by_time).into_iter().for_each(|order| memory.reorder(&order));
     });
     for (i, op_id) in tables.ops.op_id.iter_mut().enumerate() {
         *op_id = i as i32;

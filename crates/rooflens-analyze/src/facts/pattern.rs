@@ -10,6 +10,7 @@ use super::flaws::Flaw;
 use rooflens_schema::tables::{ActivityKind, PhaseKind, PhaseRow, PhaseSource};
 use rooflens_schema::{NameId, Opt, RankTables};
 
+use crate::by_name::FastMap;
 use crate::percentile::upper_median;
 
 /// Fewer repetitions are no pattern.
@@ -22,9 +23,7 @@ const LEAST_CONFIDENCE: f64 = 0.6;
 /// A way to cut the sequence into steps.
 #[derive(Debug, Clone, PartialEq)]
 struct Cut {
-    /// Kernels a step.
     period: usize,
-    /// Position of each step's first kernel, and behind them the end of the last step.
     starts: Vec<usize>,
     confidence: f64,
 }
@@ -99,7 +98,7 @@ fn busiest_device(tables: &RankTables) -> Option<i32> {
 /// them something must itself repeat evenly (the layers): otherwise what repeats is a layer, not a
 /// step. The longest distance wins; ties by position, so that the result does not depend on ids.
 fn cut(sequence: &[NameId]) -> Option<Cut> {
-    let mut positions: HashMap<NameId, Vec<usize>, foldhash::fast::RandomState> = HashMap::default();
+    let mut positions: FastMap<NameId, Vec<usize>> = FastMap::default();
     for (position, &name) in sequence.iter().enumerate() {
         positions.entry(name).or_default().push(position);
     }
@@ -117,7 +116,6 @@ fn cut(sequence: &[NameId]) -> Option<Cut> {
     best
 }
 
-/// The steps that an anchor marks, if it comes regularly.
 fn regular(places: &[usize], length: usize) -> Option<Cut> {
     if places.len() < FEWEST_STEPS {
         return None;
@@ -137,11 +135,10 @@ fn regular(places: &[usize], length: usize) -> Option<Cut> {
     Some(Cut { period, starts: places.iter().copied().chain([end]).collect(), confidence })
 }
 
-/// Whether some kernel comes at least four times, evenly, inside the typical step.
 fn repeats_inside(sequence: &[NameId], cut: &Cut) -> bool {
     let middle = cut.starts.len() / 2;
     let (Some(&from), Some(&to)) = (cut.starts.get(middle - 1), cut.starts.get(middle)) else { return false };
-    let mut positions: HashMap<NameId, Vec<usize>, foldhash::fast::RandomState> = HashMap::default();
+    let mut positions: FastMap<NameId, Vec<usize>> = FastMap::default();
     for (position, &name) in sequence[from..to].iter().enumerate() {
         positions.entry(name).or_default().push(position);
     }
@@ -161,7 +158,6 @@ fn repeats_inside(sequence: &[NameId], cut: &Cut) -> bool {
 mod tests {
     use super::*;
 
-    /// A step: embedding, `layers` times seven kernels, head, sampler.
     fn step(layers: usize) -> Vec<NameId> {
         let layer = [2, 3, 4, 3, 5, 3, 6];
         let ids = [vec![1], layer.repeat(layers), vec![7, 8]].concat();

@@ -160,7 +160,6 @@ fn atom(name: &str) -> Option<ParsedPhaseName> {
     }
 }
 
-/// What a step does that has so many prompts and so many sequences that go on.
 fn kind_of(prefills: i64, decodes: i64) -> PhaseKind {
     match (prefills > 0, decodes > 0) {
         (true, true) => PhaseKind::Mixed,
@@ -170,7 +169,6 @@ fn kind_of(prefills: i64, decodes: i64) -> PhaseKind {
     }
 }
 
-/// The number behind a key in words like `bs=32 toks=64`.
 fn value_of(words: &str, key: &str) -> Option<i64> {
     words.split(' ').find_map(|word| number_at(word.strip_prefix(key)?))
 }
@@ -212,7 +210,6 @@ fn plain_words(name: &str) -> Option<ParsedPhaseName> {
     Some(ParsedPhaseName { step: numbered, ..ParsedPhaseName::new(kind, PhaseSource::Annotation) })
 }
 
-/// The number a text begins with.
 fn number_at(text: &str) -> Option<i64> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()

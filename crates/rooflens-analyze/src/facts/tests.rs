@@ -1,68 +1,51 @@
 //! Small traces with facts derived by hand.
 
-use rooflens_schema::tables::{
-    ActivityKind, ApiKind, ApiRow, FrameRow, GapCause, KernelRow, OpRow, PhaseKind, PhaseRow, PhaseSource,
-};
-use rooflens_schema::{Opt, RankTables};
+use rooflens_schema::RankTables;
+use rooflens_schema::tables::{ApiKind, GapCause, PhaseKind};
 
 use super::derive;
+use crate::sample::Sample;
 
 const US: i64 = 1000;
 
-#[derive(Default)]
-struct Trace {
-    tables: RankTables,
+/// A sample whose times are in microseconds and whose facts are not derived yet.
+struct Trace(Sample);
+
+fn trace() -> Trace {
+    Trace(Sample::new(0))
 }
 
 impl Trace {
     fn op(mut self, name: &str, tid: i64, ts: i64, dur: i64) -> Self {
-        let name_id = self.tables.names.add(name);
-        self.tables.ops.push(OpRow::new(tid, ts * US, dur * US, name_id));
+        self.0.op((tid, ts * US, dur * US), name, None, (dur * US, 0), None);
         self
     }
     fn call(mut self, name: &str, tid: i64, ts: i64, dur: i64, corr: i64) -> Self {
-        let name_id = self.tables.names.add(name);
-        self.tables.api.push(ApiRow {
-            pid: Opt::NONE,
-            tid,
-            ts_ns: ts * US,
-            dur_ns: dur * US,
-            name_id,
-            kind: ApiKind::Other,
-            corr_id: Opt::some(corr),
-            ext_id: Opt::NONE,
-            op_id: Opt::NONE,
-            kernel_id: Opt::NONE,
-        });
+        self.0.api(tid, ts * US, dur * US, name, ApiKind::Other, Some(corr));
         self
     }
     fn kernel(mut self, name: &str, stream: i32, ts: i64, dur: i64, corr: i64) -> Self {
-        let name_id = self.tables.names.add(name);
-        let row = KernelRow::new(0, stream, ts * US, dur * US, name_id, ActivityKind::Kernel);
-        self.tables.kernels.push(KernelRow { corr_id: Opt::some(corr), ..row });
+        self.0.kernel(0, stream, ts * US, dur * US, name, "other").corr(corr);
         self
     }
     fn frame(mut self, name: &str, tid: i64, ts: i64, dur: i64) -> Self {
-        let name_id = self.tables.names.add(name);
-        self.tables.frames.push(FrameRow { tid, ts_ns: ts * US, dur_ns: dur * US, name_id });
+        self.0.frame(tid, ts * US, dur * US, name);
         self
     }
     fn range(mut self, name: &str, tid: i64, ts: i64, dur: i64) -> Self {
-        let name_id = self.tables.names.add(name);
-        let row = PhaseRow::new(PhaseSource::Annotation, ts * US, dur * US, name_id);
-        self.tables.phases.push(PhaseRow { tid: Opt::some(tid), ..row });
+        self.0.range(tid, ts * US, dur * US, name);
         self
     }
     fn derive(mut self) -> RankTables {
-        derive(&mut self.tables);
-        self.tables
+        derive(&mut self.0.tables);
+        self.0.tables
     }
 }
 
 #[test]
 fn operators_nest_and_keep_what_is_theirs() {
     // outer [0,100) holds a [10,40) which holds b [15,20), and c [50,90); out of order in the file.
-    let t = Trace::default()
+    let t = trace()
         .op("c", 1, 50, 40)
         .op("outer", 1, 0, 100)
         .op("b", 1, 15, 5)
@@ -82,7 +65,7 @@ fn operators_nest_and_keep_what_is_theirs() {
 
 #[test]
 fn device_time_reaches_the_operators_that_launched_it() {
-    let t = Trace::default()
+    let t = trace()
         .op("linear", 1, 0, 100)
         .op("mm", 1, 10, 50)
         .call("cudaLaunchKernel", 1, 20, 5, 7)
@@ -96,7 +79,7 @@ fn device_time_reaches_the_operators_that_launched_it() {
 
 #[test]
 fn a_graph_launch_owns_all_its_kernels() {
-    let t = Trace::default()
+    let t = trace()
         .op("replay", 1, 0, 50)
         .call("cudaGraphLaunch", 1, 10, 5, 9)
         .kernel("a", 7, 20, 5, 9)
@@ -110,7 +93,7 @@ fn a_graph_launch_owns_all_its_kernels() {
 
 #[test]
 fn gaps_have_causes() {
-    let t = Trace::default()
+    let t = trace()
         // Back to back launches, slower than the device: launch-bound.
         .call("cudaLaunchKernel", 1, 0, 5, 1)
         .kernel("k", 7, 6, 2, 1)
@@ -143,7 +126,7 @@ fn gaps_have_causes() {
 
 #[test]
 fn modules_and_layers_come_from_the_stack() {
-    let t = Trace::default()
+    let t = trace()
         .frame("nn.Module: Llama_0", 1, 0, 100)
         .frame("nn.Module: LlamaDecoderLayer_3", 1, 10, 50)
         .frame("model.py(10): forward", 1, 11, 45)
@@ -161,7 +144,7 @@ fn modules_and_layers_come_from_the_stack() {
 
 #[test]
 fn activities_belong_to_the_step_that_launched_them() {
-    let t = Trace::default()
+    let t = trace()
         .range("step[DECODE bs=4]", 1, 0, 100)
         .range("step[DECODE bs=4]", 1, 100, 100)
         .range("nccl:all_reduce", 1, 110, 10)
@@ -181,6 +164,6 @@ fn activities_belong_to_the_step_that_launched_them() {
 
 #[test]
 fn an_empty_rank_is_no_trouble() {
-    let t = Trace::default().derive();
+    let t = trace().derive();
     assert!(t.kernels.is_empty());
 }

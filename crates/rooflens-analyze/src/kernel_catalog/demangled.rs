@@ -8,9 +8,7 @@ pub(super) const ANONYMOUS: [&str; 2] = ["(anonymous namespace)", "<unnamed>"];
 pub(super) struct Function<'a> {
     /// Namespaces and the function, without template arguments.
     pub(super) path: Vec<&'a str>,
-    /// The function's template arguments.
     pub(super) arguments: &'a str,
-    /// Where its parameters begin.
     pub(super) end: usize,
 }
 
@@ -88,7 +86,6 @@ fn push_part<'a>(path: &mut Vec<&'a str>, name: &'a str, start: usize, end: usiz
     }
 }
 
-/// The identifiers in template arguments that are not namespaces.
 pub(super) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |letter: char| letter == '_' || letter.is_ascii_alphanumeric();
     let mut rest = text;

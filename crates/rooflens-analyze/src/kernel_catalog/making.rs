@@ -29,8 +29,6 @@ vocabulary! {
 }
 
 impl Compiler {
-    /// Whether the kernel comes from `torch.compile`.
-    #[must_use]
     #[cfg(test)]
     pub(crate) fn is_torch_compile(self) -> bool {
         matches!(self, Self::Inductor | Self::InductorTemplate)
@@ -51,7 +49,6 @@ pub(crate) struct Making {
 /// Tells from a kernel's name which compiler generated it, and whether it is quantised or fused already.
 ///
 /// A name that says nothing gives [`Making::default`]: false means "the name does not say so".
-#[must_use]
 pub(crate) fn made_by(name: &str) -> Making {
     catalog().made_by(name)
 }
@@ -84,7 +81,6 @@ impl MakingRules {
         Self(file.rule.into_iter().map(|rule| Rule::new(rule, patterns)).collect())
     }
 
-    /// What all rules together say of a name in which these words were found.
     pub(super) fn of(&self, found: &Found) -> Making {
         let mut making = Making::default();
         for rule in self.0.iter().filter(|rule| rule.conditions.matches(found)) {

@@ -7,9 +7,7 @@
 /// The identifiers of a name.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Identifiers<'a> {
-    /// Namespaces and the function.
     pub(super) path: Vec<&'a str>,
-    /// Everything but namespaces that is named in the template arguments and parameters, in order.
     pub(super) rest: Vec<&'a str>,
 }
 

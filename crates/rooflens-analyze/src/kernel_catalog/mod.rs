@@ -6,7 +6,6 @@
 
 mod class;
 mod demangled;
-mod dtype;
 mod files;
 mod making;
 mod mangled;
@@ -16,8 +15,8 @@ mod short_name;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use class::Dtype;
 pub use class::KernelClass;
-pub(crate) use dtype::Dtype;
 pub(crate) use making::made_by;
 
 use making::MakingRules;
@@ -60,7 +59,6 @@ pub(crate) const SHORT_NAME_CHARS: usize = 60;
 /// Tells class, library, data type and short name of a device activity from its name.
 ///
 /// Takes time linear in the name's length, whatever the name.
-#[must_use]
 pub fn describe(name: &str, kind: ActivityHint) -> KernelInfo {
     let class = match kind {
         ActivityHint::Kernel => return catalog().describe(name),
@@ -96,7 +94,6 @@ struct KernelRules {
 }
 
 impl KernelRules {
-    /// What the first rule that matches says.
     fn says(&self, found: &Found) -> Option<KernelClass> {
         let mut rules = self.rules.iter().filter(|_| self.guard.matches(found));
         rules.find(|rule| rule.conditions.matches(found)).map(|rule| rule.says)
@@ -222,7 +219,6 @@ impl Catalog {
         Some((class, library.as_deref()))
     }
 
-    /// The data type of the leftmost token, the longest of those that begin together.
     fn leftmost(&self, mut tokens: Vec<(usize, WordId, Option<Dtype>)>) -> Option<Dtype> {
         tokens.sort_by_key(|&(start, word, _)| (start, Reverse(self.patterns.length(word))));
         let mut covered = 0;

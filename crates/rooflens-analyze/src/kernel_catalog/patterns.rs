@@ -10,20 +10,15 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
     words: Vec<Word>,
-    /// The number of each word as the catalog writes it.
     numbers: HashMap<String, WordId>,
-    /// Where the words of a bucket begin in `filed`; one more entry than there are buckets.
     starts: Vec<u16>,
-    /// Word numbers, bucket by bucket.
     filed: Vec<u16>,
 }
 
 #[derive(Debug)]
 struct Word {
     text: Box<[u8]>,
-    /// Whether letters' case does not count.
     fold: bool,
-    /// Where in the word the three bytes stand under which it is filed.
     at: usize,
 }
 
@@ -48,7 +43,6 @@ fn bucket(window: u32) -> usize {
     (window.wrapping_mul(0x9E37_79B1) >> (u32::BITS - BUCKET_BITS)) as usize
 }
 
-/// The bucket of each three bytes of a text, with where they begin.
 fn buckets(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     let mut window = 0;
     let ends = text.iter().enumerate().map(move |(end, &byte)| {
@@ -59,7 +53,6 @@ fn buckets(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
 }
 
 impl Patterns {
-    /// Adds a word, or gives the number it already has. Call [`Self::index`] after the last one.
     pub(super) fn add(&mut self, word: &str) -> WordId {
         if let Some(&known) = self.numbers.get(word) {
             return known;
@@ -71,17 +64,14 @@ impl Patterns {
         number
     }
 
-    /// The number of different words.
     pub(super) fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// The length of a word in bytes.
     pub(super) fn length(&self, word: WordId) -> usize {
         self.words.get(word).map_or(0, |word| word.text.len())
     }
 
-    /// Files the words, each under those of its bytes that fewest other words have.
     pub(super) fn index(&mut self) {
         let mut usage = vec![0u16; 1 << BUCKET_BITS];
         for word in &self.words {
@@ -131,17 +121,14 @@ impl Patterns {
 #[derive(Debug)]
 pub(super) struct Found {
     bits: Vec<u64>,
-    /// Of these, those the name begins with.
     leading: Vec<WordId>,
 }
 
 impl Found {
-    /// Room for the words of `patterns`.
     pub(super) fn new(patterns: &Patterns) -> Self {
         Self { bits: vec![0; patterns.len().div_ceil(64)], leading: Vec::new() }
     }
 
-    /// Takes down a word; `leads` if the name begins with it.
     pub(super) fn insert(&mut self, word: WordId, leads: bool) {
         self.bits[word / 64] |= 1 << (word % 64);
         if leads {
@@ -149,12 +136,10 @@ impl Found {
         }
     }
 
-    /// Whether the name contains the word.
     pub(super) fn contains(&self, word: WordId) -> bool {
         self.bits[word / 64] >> (word % 64) & 1 == 1
     }
 
-    /// Whether the name begins with the word.
     pub(super) fn begins_with(&self, word: WordId) -> bool {
         self.leading.contains(&word)
     }

@@ -7,19 +7,14 @@ use serde::Deserialize;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RuleText<T> {
-    /// What the rule says of a name.
     #[serde(alias = "class", alias = "dtype", alias = "mark")]
     pub(super) says: T,
-    /// The name begins with one of these.
     #[serde(default)]
     pub(super) prefix: Vec<String>,
-    /// The name contains one of these.
     #[serde(default)]
     pub(super) any: Vec<String>,
-    /// The name contains all of these.
     #[serde(default)]
     pub(super) all: Vec<String>,
-    /// The name contains none of these.
     #[serde(default)]
     pub(super) none: Vec<String>,
 }
@@ -41,12 +36,10 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    /// The conditions of a whole file.
     pub(super) fn guard(prefix: &[String], any: &[String], patterns: &mut Patterns) -> Self {
         Self { prefix: numbers(prefix, patterns), any: numbers(any, patterns), ..Self::default() }
     }
 
-    /// Whether the conditions hold for the name in which these words were found.
     pub(super) fn matches(&self, found: &Found) -> bool {
         (self.prefix.is_empty() || self.prefix.iter().any(|&word| found.begins_with(word)))
             && (self.any.is_empty() || self.any.iter().any(|&word| found.contains(word)))

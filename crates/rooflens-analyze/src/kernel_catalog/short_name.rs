@@ -1,7 +1,7 @@
 //! Short forms of kernel names.
 
+use super::class::Dtype;
 use super::demangled::{ANONYMOUS, Function, cute_tile, identifiers};
-use super::dtype::Dtype;
 use super::{SHORT_NAME_CHARS, mangled};
 use serde::Deserialize;
 use std::collections::HashSet;
@@ -35,7 +35,6 @@ struct Flat {
 }
 
 impl ShortNames {
-    /// The short form of a kernel's name.
     pub(super) fn shorten(&self, name: &Name<'_>, dtype: Option<Dtype>) -> String {
         let short = match name {
             Name::Mangled(found, _) => self.compose(&found.path, found.rest.iter().copied()),
@@ -52,7 +51,6 @@ impl ShortNames {
         clip(short.as_deref().unwrap_or(name.text()))
     }
 
-    /// Puts a function's path and the identifiers of its template arguments together.
     fn compose<'a>(&self, path: &[&str], mut arguments: impl Iterator<Item = &'a str>) -> Option<String> {
         let (&function, namespaces) = path.split_last()?;
         let mut telling = || arguments.find(|word| !self.noise.contains(*word) && !is_placeholder(word));
@@ -127,11 +125,8 @@ fn is_placeholder(word: &str) -> bool {
 /// A kernel's name, taken apart.
 #[derive(Debug)]
 pub(super) enum Name<'a> {
-    /// As the compiler wrote it, with the whole text.
     Mangled(mangled::Identifiers<'a>, &'a str),
-    /// A C++ function, with the whole text.
     Templated(Function<'a>, &'a str),
-    /// A plain word: the kernels of Triton, of assemblers and of generated libraries.
     Flat(&'a str),
 }
 
@@ -184,7 +179,6 @@ impl<'a> Name<'a> {
     }
 }
 
-/// Takes the middle out of a text that is too long, and line breaks out of any.
 pub(super) fn clip(text: &str) -> String {
     /// The head tells more than the tail.
     const TAIL: usize = SHORT_NAME_CHARS / 3;

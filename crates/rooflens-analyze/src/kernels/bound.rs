@@ -1,9 +1,8 @@
 //! What holds a launch back.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{Kernel, ProfiledLaunch, ProfiledPeaks, ProfilerTool, peaks};
+use super::kernel::{Bound, Kernel};
+use super::launch::{ProfiledLaunch, ProfilerTool};
+use super::peaks::{self, ProfiledPeaks};
 use crate::kernel_catalog::KernelClass;
 use rooflens_schema::format::{amount, time};
 
@@ -31,39 +30,6 @@ pub const RULE: &str = "compute is the higher of the profiler's value and FLOP/s
                         the two, or balanced within 10 points; one value for both is one pipe, load/store: \
                         memory; a kernel that only moves data is never compute or \
                         balanced";
-
-/// What holds a launch back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Bound {
-    /// A part of the memory system.
-    Memory,
-    /// A pipe of the multiprocessors.
-    Compute,
-    /// Both alike.
-    Balanced,
-    /// Neither: warps wait.
-    Latency,
-    /// Neither: there are too few blocks to give each multiprocessor one.
-    Launch,
-}
-
-impl Bound {
-    /// Each of them.
-    pub const ALL: &'static [Bound] =
-        &[Bound::Memory, Bound::Compute, Bound::Balanced, Bound::Latency, Bound::Launch];
-
-    /// The word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Bound::Memory => "memory",
-            Bound::Compute => "compute",
-            Bound::Balanced => "balanced",
-            Bound::Latency => "latency",
-            Bound::Launch => "launch",
-        }
-    }
-}
 
 /// Fills what holds a kernel back, its floor and the sentence.
 pub fn judge(kernel: &mut Kernel, device: &ProfiledPeaks, class: KernelClass, launch: &ProfiledLaunch) {
@@ -137,7 +103,6 @@ struct Busy {
     is_one_pipe: bool,
 }
 
-/// The rule; see [`RULE`].
 fn bound(busy: Busy, blocks_per_multiprocessor: Option<f64>, moves: bool) -> Option<Bound> {
     let (compute, memory) = (busy.compute?, busy.memory?);
     let compute_counts = compute >= BUSY_FROM_PCT && !moves;
@@ -165,7 +130,6 @@ fn only_moves(kernel: &Kernel, class: KernelClass) -> bool {
     }
 }
 
-/// What it loses and to what.
 fn loss(
     kernel: &Kernel,
     device: &ProfiledPeaks,
@@ -237,7 +201,6 @@ fn loss(
     words
 }
 
-/// The floor in words.
 fn needed(kernel: &Kernel, device: &ProfiledPeaks, floor: f64, peak: Option<f64>) -> String {
     let traffic =
         kernel.bytes.dram.zip(device.dram.as_ref()).filter(|(bytes, peak)| bytes / peak.per_s * 1e9 >= floor);

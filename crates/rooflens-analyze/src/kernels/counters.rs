@@ -3,122 +3,77 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ProfiledLaunch;
+use super::launch::ProfiledLaunch;
 
-/// Threads of a warp.
 const WARP: f64 = 32.0;
 
-/// How well a launch uses a multiprocessor. What was not collected is null.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Counters {
-    /// Cycles in which tensor pipes were active, percent of active cycles.
-    pub tensor_pipe_pct: Option<f64>,
-    /// The same, percent of elapsed cycles.
-    pub tensor_pipe_elapsed_pct: Option<f64>,
-    /// Issue slots that were used, percent (Issue Slots Busy).
-    pub issue_slots_pct: Option<f64>,
-    /// Cycles in which a scheduler issued, percent of active cycles (One or More Eligible).
-    pub issue_active_pct: Option<f64>,
-    /// Warps of a scheduler that could issue, mean of active cycles.
-    pub eligible_warps: Option<f64>,
-    /// Warps that a scheduler held, mean of active cycles.
-    pub active_warps: Option<f64>,
-    /// Threads of a warp that were active in an instruction, percent of 32.
-    pub warp_execution_pct: Option<f64>,
-    /// The same without threads that a predicate switched off.
-    pub warp_execution_pred_pct: Option<f64>,
-    /// Sectors of the level-1 cache that a global load of a warp touched, mean.
-    pub load_sectors_per_request: Option<f64>,
-    /// The same of global stores.
-    pub store_sectors_per_request: Option<f64>,
-    /// Bytes that threads used of each 32-byte sector that global loads touched, mean.
-    pub load_bytes_per_sector: Option<f64>,
-    /// The same of global stores.
-    pub store_bytes_per_sector: Option<f64>,
-    /// Sectors of global accesses beyond those that the same bytes need, percent of all (Source Counters).
-    pub excess_sectors_pct: Option<f64>,
-    /// Bank conflicts of shared memory.
-    pub bank_conflicts: Option<f64>,
-    /// The same for each instruction that accessed shared memory.
-    pub bank_conflicts_per_request: Option<f64>,
-    /// The same as percent of the wavefronts of shared memory.
-    pub bank_conflicts_pct: Option<f64>,
-}
-
-/// A number for programs, where Nsight Compute collects it, and how it is read.
-pub struct Counter {
-    /// Its name: the field of [`Counters`].
-    pub(crate) name: &'static str,
-    /// Why it is null, and what collects it.
-    pub(crate) missing: &'static str,
-    /// The number.
-    pub(crate) value: fn(&Counters) -> Option<f64>,
-}
-
 const COMPUTE: &str = "not collected: ncu --section ComputeWorkloadAnalysis";
+const SPEED: &str = "not collected: ncu --section SpeedOfLight";
 const SCHEDULER: &str = "not collected: ncu --section SchedulerStats";
 const WARPS: &str = "not collected: ncu --section WarpStateStats";
+const CONFLICTS: &str = "not collected: ncu --section MemoryWorkloadAnalysis_Tables";
 const TABLES: &str = "not collected, or no such access: ncu --section MemoryWorkloadAnalysis_Tables";
 const SOURCE: &str = "not collected, or no such access: ncu --section SourceCounters";
 
-/// Each counter.
-pub const ALL: &[Counter] = &[
-    Counter { name: "tensor_pipe_pct", missing: COMPUTE, value: |counters| counters.tensor_pipe_pct },
-    Counter {
-        name: "tensor_pipe_elapsed_pct",
-        missing: "not collected: ncu --section SpeedOfLight",
-        value: |counters| counters.tensor_pipe_elapsed_pct,
-    },
-    Counter { name: "issue_slots_pct", missing: COMPUTE, value: |counters| counters.issue_slots_pct },
-    Counter { name: "issue_active_pct", missing: SCHEDULER, value: |counters| counters.issue_active_pct },
-    Counter { name: "eligible_warps", missing: SCHEDULER, value: |counters| counters.eligible_warps },
-    Counter { name: "active_warps", missing: SCHEDULER, value: |counters| counters.active_warps },
-    Counter { name: "warp_execution_pct", missing: WARPS, value: |counters| counters.warp_execution_pct },
-    Counter {
-        name: "warp_execution_pred_pct",
-        missing: WARPS,
-        value: |counters| counters.warp_execution_pred_pct,
-    },
-    Counter {
-        name: "load_sectors_per_request",
-        missing: TABLES,
-        value: |counters| counters.load_sectors_per_request,
-    },
-    Counter {
-        name: "store_sectors_per_request",
-        missing: TABLES,
-        value: |counters| counters.store_sectors_per_request,
-    },
-    Counter {
-        name: "load_bytes_per_sector",
-        missing: TABLES,
-        value: |counters| counters.load_bytes_per_sector,
-    },
-    Counter {
-        name: "store_bytes_per_sector",
-        missing: TABLES,
-        value: |counters| counters.store_bytes_per_sector,
-    },
-    Counter { name: "excess_sectors_pct", missing: SOURCE, value: |counters| counters.excess_sectors_pct },
-    Counter {
-        name: "bank_conflicts",
-        missing: "not collected: ncu --section MemoryWorkloadAnalysis_Tables",
-        value: |counters| counters.bank_conflicts,
-    },
-    Counter {
-        name: "bank_conflicts_per_request",
-        missing: TABLES,
-        value: |counters| counters.bank_conflicts_per_request,
-    },
-    Counter { name: "bank_conflicts_pct", missing: TABLES, value: |counters| counters.bank_conflicts_pct },
-];
+/// Declares each counter once: its meaning, its name, and what collects it.
+macro_rules! counters {
+    ($($(#[doc = $doc:literal])+ $name:ident: $missing:expr;)+) => {
+        /// How well a launch uses a multiprocessor. What was not collected is null.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        pub struct Counters {
+            $($(#[doc = $doc])+ pub $name: Option<f64>,)+
+        }
+
+        impl Counters {
+            /// Name and value of each, and what collects it.
+            pub(super) fn all(&self) -> Vec<(&'static str, Option<f64>, &'static str)> {
+                vec![$((stringify!($name), self.$name, $missing),)+]
+            }
+        }
+    };
+}
+
+counters! {
+    /// Cycles in which tensor pipes were active, percent of active cycles.
+    tensor_pipe_pct: COMPUTE;
+    /// The same, percent of elapsed cycles.
+    tensor_pipe_elapsed_pct: SPEED;
+    /// Issue slots that were used, percent (Issue Slots Busy).
+    issue_slots_pct: COMPUTE;
+    /// Cycles in which a scheduler issued, percent of active cycles (One or More Eligible).
+    issue_active_pct: SCHEDULER;
+    /// Warps of a scheduler that could issue, mean of active cycles.
+    eligible_warps: SCHEDULER;
+    /// Warps that a scheduler held, mean of active cycles.
+    active_warps: SCHEDULER;
+    /// Threads of a warp that were active in an instruction, percent of 32.
+    warp_execution_pct: WARPS;
+    /// The same without threads that a predicate switched off.
+    warp_execution_pred_pct: WARPS;
+    /// Sectors of the level-1 cache that a global load of a warp touched, mean.
+    load_sectors_per_request: TABLES;
+    /// The same of global stores.
+    store_sectors_per_request: TABLES;
+    /// Bytes that threads used of each 32-byte sector that global loads touched, mean.
+    load_bytes_per_sector: TABLES;
+    /// The same of global stores.
+    store_bytes_per_sector: TABLES;
+    /// Sectors of global accesses beyond those that the same bytes need, percent of all (Source Counters).
+    excess_sectors_pct: SOURCE;
+    /// Bank conflicts of shared memory.
+    bank_conflicts: CONFLICTS;
+    /// The same for each instruction that accessed shared memory.
+    bank_conflicts_per_request: TABLES;
+    /// The same as percent of the wavefronts of shared memory.
+    bank_conflicts_pct: TABLES;
+}
 
 /// Why a counter is null.
 pub fn missing(name: &str) -> &'static str {
-    ALL.iter().find(|counter| counter.name == name).map_or("not collected", |counter| counter.missing)
+    let all = Counters::default().all();
+    all.iter().find(|(known, ..)| *known == name).map_or("not collected", |(.., missing)| missing)
 }
 
-/// The counters of a launch under Nsight Compute.
 pub(crate) fn counters(launch: &ProfiledLaunch) -> Counters {
     let number = |metric: &str| launch.number(metric);
     let over = |part: Option<f64>, whole: Option<f64>| Some(part? / whole.filter(|whole| *whole > 0.0)?);

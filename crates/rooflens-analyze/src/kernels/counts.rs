@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ProfiledLaunch;
+use super::launch::ProfiledLaunch;
 use crate::kernel_catalog::KernelClass;
 
-/// Bytes of a sector of the caches.
 const SECTOR_BYTES: f64 = 32.0;
 
 /// Floating-point operations, a fused multiply-add counted as two.
@@ -32,6 +31,14 @@ impl MeasuredFlops {
             None => self.total.filter(|total| *total == 0.0),
         }
     }
+
+    /// With total and leading precision, where every kind of operation was counted.
+    pub(super) fn summed(mut self) -> Self {
+        self.total = Some(self.by_precision.values().sum());
+        let most = self.by_precision.iter().filter(|(_, count)| **count > 0.0);
+        self.leading = most.max_by(|a, b| a.1.total_cmp(b.1)).map(|(precision, _)| precision.clone());
+        self
+    }
 }
 
 /// Bytes that moved at each level.
@@ -47,9 +54,9 @@ pub struct MeasuredBytes {
     pub shared: Option<f64>,
 }
 
-type Missing = BTreeMap<&'static str, String>;
+/// Why a number is null, by its place in the document.
+pub(super) type Missing = BTreeMap<&'static str, String>;
 
-/// The operations of a launch.
 pub(crate) fn flops(
     launch: &ProfiledLaunch,
     class: KernelClass,
@@ -92,10 +99,7 @@ pub(crate) fn flops(
         missing.insert("flops.total", "no floating-point operation was counted".to_owned());
         return flops;
     }
-    flops.total = Some(flops.by_precision.values().sum());
-    let most = flops.by_precision.iter().filter(|(_, count)| **count > 0.0);
-    flops.leading = most.max_by(|a, b| a.1.total_cmp(b.1)).map(|(precision, _)| precision.clone());
-    flops
+    flops.summed()
 }
 
 /// Operations of the ordinary pipes: additions and multiplications once, fused ones twice.

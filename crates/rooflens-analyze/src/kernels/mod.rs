@@ -6,12 +6,10 @@
 //!
 //! * `counts`: FLOPs and bytes of a launch.
 //! * `counters`: how well schedulers, pipes and memory are used.
-//! * `asked`: metrics that somebody asked for by name.
 //! * `rules`: what to change, by these.
 //! * `peaks`: what the device can do, from the same counters.
 //! * `bound`: what holds a launch back, and in which sentence.
 //! * `occupancy`: how full it is, what limits that, and what its warps wait for.
-//! * `shares`: the launches by what holds them back, counted and weighed.
 //! * `rocm`: all of that from AMD's counters; the rest of the files is of NVIDIA's.
 //! * `name_key`: names as Nsight Systems, Nsight Compute and Kineto write them, made comparable.
 //!
@@ -24,19 +22,19 @@
 //! assert_eq!(name_key(systems), name_key(compute));
 //! ```
 
-mod asked;
 mod bound;
 pub mod choose;
 pub mod counters;
 mod counts;
+mod kernel;
+mod launch;
 mod name_key;
 mod occupancy;
 mod peaks;
 mod rocm;
 #[cfg(test)]
 mod rocm_tests;
-pub(crate) mod rules;
-mod shares;
+mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -46,191 +44,18 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::bound::RULE;
+use self::kernel::Measured;
 use crate::kernel_catalog::{self, ActivityHint};
 
-pub use asked::{MOST_ASKED, RequestedMetric, expanded};
-pub use bound::{BALANCED_WITHIN_PCT, BUSY_FROM_PCT, Bound, RULE, SMALL_GRID_BELOW};
-pub(crate) use counters::Counters;
-pub(crate) use counts::{MeasuredBytes, MeasuredFlops};
+pub use kernel::{Bound, Kernel, Levels};
+pub use launch::{ProfiledLaunch, ProfilerAdvice, ProfilerTool, RequestedMetric};
 pub use name_key::{mended, name_key, name_pattern};
-pub(crate) use occupancy::{Occupancy, Stall};
 pub use peaks::{CatalogDevice, DeviceHint, ProfiledPeaks, SourcedPeak, hint};
 pub use rules::Suggestion;
-pub use shares::{Shares, shares};
 
-/// The tool that profiled launches.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ProfilerTool {
-    /// Nsight Compute.
-    #[default]
-    NsightCompute,
-    /// rocprof-compute, once Omniperf.
-    RocprofCompute,
-}
-
-impl ProfilerTool {
-    /// Its name for people.
-    pub fn title(self) -> &'static str {
-        match self {
-            ProfilerTool::NsightCompute => "Nsight Compute",
-            ProfilerTool::RocprofCompute => "rocprof-compute",
-        }
-    }
-}
-
-/// A launch as a profiler told of it: counters by name, in base units.
-#[derive(Debug, Clone, Default)]
-pub struct ProfiledLaunch {
-    /// What told of it.
-    pub profiler: ProfilerTool,
-    /// Full name.
-    pub name: String,
-    /// Blocks; in one dimension where only their number is told.
-    pub grid: Option<[u64; 3]>,
-    /// Threads of a block.
-    pub block: Option<[u64; 3]>,
-    /// Counters that are numbers.
-    pub numbers: BTreeMap<String, f64>,
-    /// Counters that are texts.
-    pub texts: BTreeMap<String, String>,
-    /// Units of counters, in the profiler's words; not of those without one.
-    pub units: BTreeMap<String, String>,
-    /// Name of the device.
-    pub device: Option<String>,
-    /// What the profiler's own rules advise.
-    pub advice: Vec<ProfilerAdvice>,
-}
-
-impl ProfiledLaunch {
-    fn number(&self, metric: &str) -> Option<f64> {
-        self.numbers.get(metric).copied().filter(|number| number.is_finite())
-    }
-
-    /// The first that is there.
-    fn first(&self, metrics: &[&str]) -> Option<f64> {
-        metrics.iter().find_map(|metric| self.number(metric))
-    }
-
-    /// Blocks of the whole grid.
-    fn blocks(&self) -> Option<f64> {
-        let grid = || self.grid.map(|grid| grid.iter().map(|length| *length as f64).product());
-        self.number("launch__grid_size").or_else(grid)
-    }
-}
-
-/// What a rule of the profiler advises.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ProfilerAdvice {
-    /// The rule.
-    pub rule: String,
-    /// The speedup that it estimates, in percent of the launch (`global`) or of the part that it looks at.
-    pub speedup_pct: f64,
-    /// Whether the estimate is of the whole launch.
-    pub global: bool,
-    /// What it says.
-    pub message: String,
-}
-
-/// A launch, measured. What was not measured is null, with the reason in `not_computed`.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Kernel {
-    /// Place in the input, 0 upwards.
-    pub launch: usize,
-    /// Full name.
-    pub name: String,
-    /// Readable short form.
-    pub short_name: String,
-    /// What it does, by the kernel catalog.
-    pub class: String,
-    /// Blocks.
-    pub grid: Option<[u64; 3]>,
-    /// Threads of a block.
-    pub block: Option<[u64; 3]>,
-    /// Registers per thread.
-    pub registers: Option<f64>,
-    /// Time of the launch under the profiler.
-    pub time_ns: Option<f64>,
-    /// Time of all launches of this kernel in the timeline; shared evenly where several were profiled.
-    pub timeline_ns: Option<f64>,
-    /// Floating-point operations by precision.
-    pub flops: MeasuredFlops,
-    /// Bytes moved at each level.
-    pub bytes: MeasuredBytes,
-    /// FLOP/B of the leading precision at each level.
-    pub intensity: Levels,
-    /// FLOP/s of the leading precision.
-    pub flops_per_s: Option<f64>,
-    /// B/s at each level.
-    pub bytes_per_s: Levels,
-    /// Percent of the peak of compute: the higher of the busiest unit's, as the profiler counts it, and of FLOP/s
-    /// relative to the peak at the launch's clock. What `bound` is decided by.
-    pub compute_pct: Option<f64>,
-    /// Percent of the peak of the busiest compute unit, as the profiler counts it.
-    #[serde(default)]
-    pub(crate) compute_counter_pct: Option<f64>,
-    /// Percent of the peak of the busiest part of the memory system.
-    pub memory_pct: Option<f64>,
-    /// The same of device memory.
-    pub dram_pct: Option<f64>,
-    /// Sectors that the level-1 cache had, percent.
-    pub l1_hit_pct: Option<f64>,
-    /// The same of the level-2 cache.
-    pub l2_hit_pct: Option<f64>,
-    /// Percent of what the roofline allows at this intensity, of device memory.
-    pub roofline_pct: Option<f64>,
-    /// How full the multiprocessors are.
-    pub occupancy: Occupancy,
-    /// Grid in waves: how often it fills the device.
-    pub waves: Option<f64>,
-    /// Blocks of the grid by multiprocessors of the device; below 1, some have no block.
-    #[serde(default)]
-    pub(crate) blocks_per_multiprocessor: Option<f64>,
-    /// Warp stall reasons, the most first.
-    pub stalls: Vec<Stall>,
-    /// How well it uses schedulers, pipes and memory.
-    #[serde(default)]
-    pub counters: Counters,
-    /// Metrics requested by name.
-    #[serde(default)]
-    pub metrics: BTreeMap<String, RequestedMetric>,
-    /// What holds it back.
-    pub bound: Option<Bound>,
-    /// Lower bound: the time that its traffic and operations take at the device's peaks.
-    pub floor_ns: Option<f64>,
-    /// What it loses and to what, in words.
-    pub loss: String,
-    /// The profiler's own advice, the largest speedup first.
-    pub advice: Vec<ProfilerAdvice>,
-    /// Why a number is null.
-    pub(crate) not_computed: BTreeMap<Cow<'static, str>, String>,
-}
-
-impl Kernel {
-    /// As `80 blocks for 170 multiprocessors`.
-    pub(crate) fn blocks_and_multiprocessors(&self) -> String {
-        let blocks = self.grid.map(|grid| grid.iter().product::<u64>());
-        match (blocks, self.blocks_per_multiprocessor.filter(|each| *each > 0.0)) {
-            (Some(blocks), Some(each)) => {
-                let are = if blocks == 1 { "block" } else { "blocks" };
-                format!("{blocks} {are} for {:.0} multiprocessors", blocks as f64 / each)
-            }
-            (None, Some(each)) => format!("{each:.2} blocks for each multiprocessor"),
-            _ => "blocks for a part of the multiprocessors".to_owned(),
-        }
-    }
-}
-
-/// A number for each level of memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Levels {
-    /// Device memory.
-    pub dram: Option<f64>,
-    /// Level-2 cache.
-    pub l2: Option<f64>,
-    /// Level-1 cache.
-    pub l1: Option<f64>,
-}
+/// Columns at most.
+pub const MOST_ASKED: usize = 50;
 
 /// All launches, and the device.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -329,6 +154,75 @@ pub fn profile(
     }
 }
 
+/// Launches with the same limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Shares {
+    /// What limits them.
+    pub bound: Bound,
+    /// How many.
+    pub launches: usize,
+    /// Share of the classed launches, 0 to 1.
+    pub launch_share: f64,
+    /// Share of the time of the classed launches under the profiler.
+    pub time_share: Option<f64>,
+    /// Share of the time that the timeline has of them; null without one.
+    pub timeline_share: Option<f64>,
+}
+
+fn shares(kernels: &[Kernel]) -> Vec<Shares> {
+    let classed: Vec<&Kernel> = kernels.iter().filter(|kernel| kernel.bound.is_some()).collect();
+    let sum = |of: &[&Kernel], time: fn(&Kernel) -> Option<f64>| {
+        of.iter().filter_map(|kernel| time(kernel)).fold(0.0, |sum: f64, time| sum + time)
+    };
+    let part = |of: &[&Kernel], time: fn(&Kernel) -> Option<f64>| {
+        let all = sum(&classed, time);
+        (all > 0.0).then(|| sum(of, time) / all)
+    };
+    let row = |bound: &Bound| {
+        let of: Vec<&Kernel> =
+            classed.iter().copied().filter(|kernel| kernel.bound == Some(*bound)).collect();
+        (!of.is_empty()).then(|| Shares {
+            bound: *bound,
+            launches: of.len(),
+            launch_share: of.len() as f64 / classed.len() as f64,
+            time_share: part(&of, |kernel| kernel.time_ns),
+            timeline_share: part(&of, |kernel| kernel.timeline_ns),
+        })
+    };
+    Bound::ALL.iter().filter_map(row).collect()
+}
+
+/// The names of metrics that a wish stands for: the metric itself, else all that it begins, up to a dot
+/// (`dram__bytes` for `dram__bytes.sum`); the wish itself where no launch has it.
+pub fn expanded(wish: &str, launches: &[ProfiledLaunch]) -> Vec<String> {
+    let has = |launch: &ProfiledLaunch| launch.numbers.contains_key(wish) || launch.texts.contains_key(wish);
+    if launches.iter().any(has) {
+        return vec![wish.to_owned()];
+    }
+    let begun = format!("{wish}.");
+    let names = launches.iter().flat_map(|launch| launch.numbers.keys().chain(launch.texts.keys()));
+    let mut found: Vec<String> = names.filter(|name| name.starts_with(&begun)).cloned().collect();
+    found.sort();
+    found.dedup();
+    if found.is_empty() { vec![wish.to_owned()] } else { found }
+}
+
+impl Profile {
+    /// Adds metrics by name to every launch; `launches` are those that the profile was made of.
+    pub fn ask(&mut self, launches: &[ProfiledLaunch], names: Vec<&'static str>) {
+        for kernel in &mut self.kernels {
+            let Some(launch) = launches.get(kernel.launch) else { continue };
+            let asked = |name: &&'static str| {
+                let (value, text) = (launch.number(name), launch.texts.get(*name).cloned());
+                let metric = RequestedMetric { value, text, unit: launch.units.get(*name).cloned() };
+                (metric.value.is_some() || metric.text.is_some()).then(|| ((*name).to_owned(), metric))
+            };
+            kernel.metrics = names.iter().filter_map(asked).collect();
+        }
+        self.asked = names;
+    }
+}
+
 fn unprofiled(timeline: &TimelineDurations, profiled: &BTreeMap<String, usize>) -> Vec<UnprofiledKernel> {
     let all = timeline.total_ns();
     let rest = timeline.0.iter().filter(|(key, _)| !profiled.contains_key(*key));
@@ -342,24 +236,6 @@ fn unprofiled(timeline: &TimelineDurations, profiled: &BTreeMap<String, usize>) 
         .collect();
     rest.sort_by(|a, b| b.timeline_ns.total_cmp(&a.timeline_ns));
     rest
-}
-
-/// What counters tell of a launch, whoever counted.
-struct Measured {
-    time_ns: Option<f64>,
-    flops: MeasuredFlops,
-    bytes: MeasuredBytes,
-    registers: Option<f64>,
-    compute_pct: Option<f64>,
-    memory_pct: Option<f64>,
-    dram_pct: Option<f64>,
-    l1_hit_pct: Option<f64>,
-    l2_hit_pct: Option<f64>,
-    occupancy: Occupancy,
-    waves: Option<f64>,
-    blocks_per_multiprocessor: Option<f64>,
-    stalls: Vec<Stall>,
-    counters: Counters,
 }
 
 fn kernel(
@@ -421,17 +297,16 @@ fn kernel(
     kernel.advice.sort_by(|a, b| b.speedup_pct.total_cmp(&a.speedup_pct));
     bound::judge(&mut kernel, device, info.class, launch);
     note_missing(&mut kernel, missing, has_timeline);
-    for counter in counters::ALL.iter().filter(|counter| (counter.value)(&kernel.counters).is_none()) {
+    for (name, _, missing) in kernel.counters.all().into_iter().filter(|(_, value, _)| value.is_none()) {
         let why = match launch.profiler {
-            ProfilerTool::NsightCompute => counter.missing,
+            ProfilerTool::NsightCompute => missing,
             ProfilerTool::RocprofCompute => "a counter of Nsight Compute",
         };
-        kernel.not_computed.insert(counter.name.into(), why.to_owned());
+        kernel.not_computed.insert(name.into(), why.to_owned());
     }
     kernel
 }
 
-/// What counters of NVIDIA tell.
 fn nsight(
     launch: &ProfiledLaunch,
     class: kernel_catalog::KernelClass,

@@ -103,7 +103,6 @@ fn begins_number(text: &str, before: &str) -> bool {
     digits.starts_with(|next: char| next.is_ascii_digit()) && !before.ends_with(is_word)
 }
 
-/// What follows a cast of a number.
 fn cast(text: &str) -> Option<&str> {
     let (inside, after) = text.strip_prefix('(')?.split_once(')')?;
     let is_type = !inside.is_empty() && inside.chars().all(|char| is_word(char) || matches!(char, ' ' | ':'));

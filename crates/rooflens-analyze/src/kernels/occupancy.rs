@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ProfiledLaunch;
+use super::launch::ProfiledLaunch;
 
 /// How full the multiprocessors are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +60,6 @@ fn blocks_a_multiprocessor(launch: &ProfiledLaunch) -> Option<f64> {
     limits.min_by(f64::total_cmp)
 }
 
-/// How often the grid fills the device.
 pub(crate) fn waves(launch: &ProfiledLaunch, multiprocessors: Option<f64>) -> Option<f64> {
     let computed = || {
         let at_once = blocks_a_multiprocessor(launch)? * multiprocessors.filter(|count| *count > 0.0)?;
@@ -95,8 +94,12 @@ pub(crate) fn stalls(launch: &ProfiledLaunch) -> Vec<Stall> {
     }
     let all: f64 = found.iter().map(|(_, value)| value).sum();
     let waiting = found.into_iter().filter(|(reason, value)| reason != "selected" && *value > 0.0);
-    let mut stalls: Vec<Stall> =
-        waiting.map(|(reason, value)| Stall { reason, share: value / all }).collect();
+    by_share(waiting.map(|(reason, value)| Stall { reason, share: value / all }))
+}
+
+/// The largest share first.
+pub(super) fn by_share(stalls: impl Iterator<Item = Stall>) -> Vec<Stall> {
+    let mut stalls: Vec<Stall> = stalls.collect();
     stalls.sort_by(|a, b| b.share.total_cmp(&a.share));
     stalls
 }

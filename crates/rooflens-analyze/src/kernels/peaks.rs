@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ProfiledLaunch, ProfilerTool, rocm};
+use super::launch::{ProfiledLaunch, ProfilerTool};
+use super::rocm;
 
 /// Bytes that a level-1 cache gives its multiprocessor in a cycle: the profiler's own hierarchical roofline takes
 /// `l1tex__lsu_writeback_active × 128` (`SpeedOfLight_HierarchicalSingleRooflineChart.section`, Nsight Compute
@@ -105,7 +106,7 @@ pub fn hint(launches: &[ProfiledLaunch]) -> DeviceHint {
     let told = |launch: &ProfiledLaunch| {
         launch.first(&["device__attribute_multiprocessor_count", "launch__sm_count", "sysinfo.cu_per_gpu"])
     };
-    let by_lanes = |launch: &ProfiledLaunch| Some(ffma(launch)? / fp32_lanes(capability?)?);
+    let by_lanes = |launch: &ProfiledLaunch| Some(peak_a_cycle(launch, 'f')? / fp32_lanes(capability?)?);
     DeviceHint {
         name: launches.iter().find_map(|launch| launch.device.clone()),
         capability,
@@ -113,11 +114,6 @@ pub fn hint(launches: &[ProfiledLaunch]) -> DeviceHint {
     }
 }
 
-fn ffma(launch: &ProfiledLaunch) -> Option<f64> {
-    peak_a_cycle(launch, 'f')
-}
-
-/// Fused multiply-adds of all multiprocessors in a cycle.
 fn peak_a_cycle(launch: &ProfiledLaunch, letter: char) -> Option<f64> {
     let name = format!("sass_thread_inst_executed_op_{letter}fma_pred_on");
     let twice = || launch.number(&format!("derived__sm__{name}_x2")).map(|twice| twice / 2.0);
@@ -146,7 +142,15 @@ pub(crate) fn peaks(launches: &[ProfiledLaunch], known: Option<&CatalogDevice>) 
     peaks
 }
 
-/// Cycles per second of the multiprocessors during a launch.
+pub(super) fn highest(
+    launches: &[ProfiledLaunch],
+    source: &'static str,
+    of: &dyn Fn(&ProfiledLaunch) -> Option<f64>,
+) -> Option<SourcedPeak> {
+    let all = launches.iter().filter_map(of).filter(|peak| peak.is_finite() && *peak > 0.0);
+    all.max_by(f64::total_cmp).map(|per_s| SourcedPeak { per_s, source: source.into() })
+}
+
 pub(crate) fn clock(launch: &ProfiledLaunch) -> Option<f64> {
     launch
         .first(&["sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second"])
@@ -159,24 +163,24 @@ fn boost(known: &CatalogDevice, hint: &DeviceHint) -> Option<f64> {
     Some(fp32 / (2.0 * fp32_lanes(hint.capability?)? * hint.multiprocessors?))
 }
 
-/// Those that counters of NVIDIA tell.
 fn counted(launches: &[ProfiledLaunch]) -> ProfiledPeaks {
     let hint = hint(launches);
-    let highest = |of: &dyn Fn(&ProfiledLaunch) -> Option<f64>| {
-        let all = launches.iter().filter_map(of).filter(|peak| peak.is_finite() && *peak > 0.0);
-        all.max_by(f64::total_cmp).map(|per_s| SourcedPeak { per_s, source: "counters".into() })
-    };
+    let highest = |of: &dyn Fn(&ProfiledLaunch) -> Option<f64>| highest(launches, "counters", of);
     let mut peaks = ProfiledPeaks {
         compute_capability: hint.capability.map(|(major, minor)| format!("{major}.{minor}")),
         multiprocessors: hint.multiprocessors,
         dram: highest(&|launch| {
-            Some(
-                launch.number("dram__bytes.sum.peak_sustained")?
-                    * launch.number("dram__cycles_elapsed.avg.per_second")?,
-            )
+            let bytes = launch.number("dram__bytes.sum.peak_sustained")?;
+            Some(bytes * launch.number("dram__cycles_elapsed.avg.per_second")?)
         }),
-        l2: highest(&l2),
-        l1: highest(&l1),
+        // Sectors that all slices pass in a cycle, at the clock of the slices.
+        l2: highest(&|launch| {
+            let sectors = launch.number("lts__t_sectors.avg.peak_sustained")?;
+            per_second(launch, sectors * 32.0 * launch.number("lts__cycles_elapsed.sum")?)
+        }),
+        l1: highest(&|launch| {
+            per_second(launch, L1_BYTES_A_CYCLE * launch.number("l1tex__cycles_elapsed.sum")?)
+        }),
         ..ProfiledPeaks::default()
     };
     for (precision, letter) in [("fp32", 'f'), ("fp64", 'd'), ("fp16", 'h')] {
@@ -196,14 +200,6 @@ fn counted(launches: &[ProfiledLaunch]) -> ProfiledPeaks {
     peaks
 }
 
-/// Sectors that all slices pass in a cycle, at the clock of the slices.
-fn l2(launch: &ProfiledLaunch) -> Option<f64> {
-    let seconds = launch.number("gpu__time_duration.sum")? / 1e9;
-    let sectors = launch.number("lts__t_sectors.avg.peak_sustained")?;
-    Some(sectors * 32.0 * launch.number("lts__cycles_elapsed.sum")? / seconds)
-}
-
-fn l1(launch: &ProfiledLaunch) -> Option<f64> {
-    let seconds = launch.number("gpu__time_duration.sum")? / 1e9;
-    Some(L1_BYTES_A_CYCLE * launch.number("l1tex__cycles_elapsed.sum")? / seconds)
+fn per_second(launch: &ProfiledLaunch, amount: f64) -> Option<f64> {
+    Some(amount / (launch.number("gpu__time_duration.sum")? / 1e9))
 }

@@ -11,12 +11,12 @@
 //!
 //! Other names than these come from files beside the counters: `sysinfo.*` and `roofline.*`.
 
-use std::collections::BTreeMap;
-
-use super::{
-    Counters, Measured, MeasuredBytes, MeasuredFlops, Occupancy, ProfiledLaunch, ProfiledPeaks, SourcedPeak,
-    Stall,
-};
+use super::counters::Counters;
+use super::counts::{MeasuredBytes, MeasuredFlops, Missing};
+use super::kernel::Measured;
+use super::launch::ProfiledLaunch;
+use super::occupancy::{Occupancy, Stall, by_share};
+use super::peaks::{ProfiledPeaks, SourcedPeak, highest};
 
 /// Lanes of a wavefront: the counters are of wavefront instructions.
 const LANES: f64 = 64.0;
@@ -34,8 +34,6 @@ const GFX_MI350: f64 = 0x950 as f64;
 /// Bytes that a channel of the second-level cache gives in a cycle, at the highest clock.
 const L2_CHANNEL_BYTES: f64 = 128.0;
 
-type Missing = BTreeMap<&'static str, String>;
-
 /// Ordinary precisions: our name, the counters' suffix, and the key of the reason.
 const ORDINARY: [(&str, &str, &str); 3] =
     [("fp16", "F16", "flops.fp16"), ("fp32", "F32", "flops.fp32"), ("fp64", "F64", "flops.fp64")];
@@ -49,7 +47,6 @@ const MATRIX: [(&str, &str, &str); 6] = [
     ("tensor_int8", "I8", "MFMAI8Ops"),
 ];
 
-/// What the counters of a launch tell.
 pub(crate) fn measured(launch: &ProfiledLaunch, device: &ProfiledPeaks, missing: &mut Missing) -> Measured {
     let time_ns = launch.number("time_ns").filter(|time| *time > 0.0);
     let seconds = time_ns.map(|ns| ns / 1e9);
@@ -144,10 +141,7 @@ fn flops(launch: &ProfiledLaunch, missing: &mut Missing) -> MeasuredFlops {
         missing.insert("flops.total", "not every kind of operation was counted".to_owned());
         return flops;
     }
-    flops.total = Some(flops.by_precision.values().sum());
-    let most = flops.by_precision.iter().filter(|(_, count)| **count > 0.0);
-    flops.leading = most.max_by(|a, b| a.1.total_cmp(b.1)).map(|(precision, _)| precision.clone());
-    flops
+    flops.summed()
 }
 
 /// Bytes at each level. Those of device memory are all that the second-level cache asked of the fabric: memory of
@@ -222,7 +216,6 @@ fn busy(launch: &ProfiledLaunch, seconds: Option<f64>) -> Vec<Option<f64>> {
     vec![of("SQ_ACTIVE_INST_VALU", 1.0), of("SQ_VALU_MFMA_BUSY_CYCLES", 4.0)]
 }
 
-/// The highest clock, in Hz.
 fn clock(launch: &ProfiledLaunch) -> Option<f64> {
     launch.number("sysinfo.max_sclk").map(|mhz| mhz * 1e6).filter(|clock| *clock > 0.0)
 }
@@ -259,25 +252,18 @@ fn stalls(launch: &ProfiledLaunch) -> Vec<Stall> {
     };
     let Some((dependency, turn, all)) = waits().filter(|(.., all)| *all > 0.0) else { return Vec::new() };
     let named = [("dependency_wait", dependency), ("issue_wait", turn)];
-    let mut stalls: Vec<Stall> = named
-        .into_iter()
-        .filter(|(_, cycles)| *cycles > 0.0)
-        .map(|(reason, cycles)| Stall { reason: reason.to_owned(), share: cycles / all })
-        .collect();
-    stalls.sort_by(|a, b| b.share.total_cmp(&a.share));
-    stalls
+    let waiting = named.into_iter().filter(|(_, cycles)| *cycles > 0.0);
+    by_share(waiting.map(|(reason, cycles)| Stall { reason: reason.to_owned(), share: cycles / all }))
 }
 
 /// What the device can do: as `roofline.csv` measured it, else as `sysinfo.csv` has it.
 pub(crate) fn peaks(launches: &[ProfiledLaunch]) -> ProfiledPeaks {
-    let highest = |of: &dyn Fn(&ProfiledLaunch) -> Option<f64>, source: &'static str| {
-        let all = launches.iter().filter_map(of).filter(|peak| peak.is_finite() && *peak > 0.0);
-        all.max_by(f64::total_cmp).map(|per_s| SourcedPeak { per_s, source: source.into() })
-    };
     // GB/s and GFLOP/s.
-    let benchmark =
-        |name: &str| highest(&|launch| Some(1e9 * launch.number(&format!("roofline.{name}"))?), "benchmark");
-    let told = |of: &dyn Fn(&ProfiledLaunch) -> Option<f64>| highest(of, "sysinfo");
+    let benchmark = |name: &str| {
+        let name = format!("roofline.{name}");
+        highest(launches, "benchmark", &|launch| Some(1e9 * launch.number(&name)?))
+    };
+    let told = |of: &dyn Fn(&ProfiledLaunch) -> Option<f64>| highest(launches, "sysinfo", of);
     let units = |launch: &ProfiledLaunch| Some(clock(launch)? * launch.number("sysinfo.cu_per_gpu")?);
     let mut peaks = ProfiledPeaks {
         multiprocessors: launches.iter().find_map(|launch| launch.number("sysinfo.cu_per_gpu")),
@@ -291,10 +277,8 @@ pub(crate) fn peaks(launches: &[ProfiledLaunch]) -> ProfiledPeaks {
         }),
         ..ProfiledPeaks::default()
     };
-    for (precision, name) in [("fp32", "FP32Flops"), ("fp64", "FP64Flops")] {
-        peaks.flops_per_s.extend(benchmark(name).map(|peak| (precision.to_owned(), peak)));
-    }
-    for (precision, _, name) in MATRIX {
+    let ordinary = [("fp32", "", "FP32Flops"), ("fp64", "", "FP64Flops")];
+    for (precision, _, name) in ordinary.into_iter().chain(MATRIX) {
         peaks.flops_per_s.extend(benchmark(name).map(|peak| (precision.to_owned(), peak)));
     }
     for (key, peak) in

@@ -8,14 +8,10 @@
 use super::operators::{OperatorFloor, Role, unasked};
 use crate::kernel_catalog::KernelClass;
 
-/// A kernel of a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StepKernel {
-    /// Its class.
     pub(crate) class: KernelClass,
-    /// Its time in one step.
     pub(crate) ns: f64,
-    /// Rows and columns of the matrix that its operator multiplies with, where shapes were recorded.
     pub(crate) matrix: Option<(u64, u64)>,
 }
 
@@ -143,7 +139,6 @@ fn walk_back(moves: &[(Move, u8)], last: &[f64], rows: usize, columns: usize) ->
     groups
 }
 
-/// The price of a kernel as the first of an operator's.
 fn matches(operator: &OperatorFloor, role: Role, kernel: &StepKernel) -> Option<f64> {
     let misfit = role.misfit(kernel.class)?;
     if operator.ns <= 0.0 {
@@ -172,7 +167,6 @@ fn shape_misfit(operator: &OperatorFloor, told: (u64, u64), seen: (u64, u64)) ->
     if near(told.1, seen.1) || outputs.into_iter().any(|part| near(part, seen.1)) { -1.5 } else { 1.0 }
 }
 
-/// The price of a kernel as a further one of an operator that has `open` already.
 fn continues(operator: &OperatorFloor, role: Role, kernel: &StepKernel, open: usize) -> Option<f64> {
     use KernelClass as K;
     let misfit = match (role, kernel.class) {
@@ -230,8 +224,15 @@ mod tests {
         ]
     }
 
-    fn kernels(classes: &[(KernelClass, f64)]) -> Vec<StepKernel> {
-        classes.iter().map(|&(class, ns)| StepKernel { class, ns, matrix: None }).collect()
+    /// From `class ns class ns …`.
+    fn kernels(text: &str) -> Vec<StepKernel> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let kernel = |pair: &[&str]| StepKernel {
+            class: KernelClass::named(pair[0]).unwrap(),
+            ns: pair[1].parse().unwrap(),
+            matrix: None,
+        };
+        words.chunks(2).map(kernel).collect()
     }
 
     fn named(groups: &[Group], operators: &[OperatorFloor]) -> Vec<(String, Vec<usize>)> {
@@ -243,23 +244,12 @@ mod tests {
 
     #[test]
     fn an_engine_s_fused_layer() {
-        use KernelClass as K;
-        let operators: Vec<_> = (0..3).flat_map(|_| layer()).collect();
-        let one = [
-            (K::Norm, 3.0),
-            (K::Gemm, 60.0),
-            (K::Rope, 4.0),
-            (K::KvCache, 4.0),
-            (K::Attention, 90.0),
-            (K::Attention, 6.0),
-            (K::Gemm, 40.0),
-            (K::Norm, 3.0),
-            (K::Gemm, 100.0),
-            (K::Activation, 5.0),
-            (K::Gemm, 70.0),
-        ];
-        let sequence: Vec<_> = (0..3).flat_map(|_| one).collect();
-        let groups = align(&operators, &kernels(&sequence)).unwrap();
+        let operators = vec![layer(); 3].concat();
+        let one = kernels(
+            "norm 3 gemm 60 rope 4 kv_cache 4 attention 90 attention 6 gemm 40 norm 3 gemm 100 activation 5 gemm 70",
+        );
+        let sequence = one.repeat(3);
+        let groups = align(&operators, &sequence).unwrap();
         let found = named(&groups, &operators);
         let expected: Vec<(String, Vec<usize>)> = (0..3)
             .flat_map(|layer| {
@@ -281,24 +271,13 @@ mod tests {
 
     #[test]
     fn norms_of_queries_and_keys_are_one_operator() {
-        use KernelClass as K;
         let mut one = layer();
         one.insert(2, operator("qk_norm", "norm", 0.1, 2));
-        let operators: Vec<_> = (0..2).flat_map(|_| one.clone()).collect();
-        let of_layer = [
-            (K::Norm, 3.0),
-            (K::Gemm, 60.0),
-            (K::Norm, 2.0),
-            (K::Norm, 1.0),
-            (K::Rope, 4.0),
-            (K::Attention, 90.0),
-            (K::Gemm, 40.0),
-            (K::Norm, 3.0),
-            (K::Gemm, 100.0),
-            (K::Gemm, 70.0),
-        ];
-        let sequence: Vec<_> = (0..2).flat_map(|_| of_layer).collect();
-        let groups = align(&operators, &kernels(&sequence)).unwrap();
+        let operators = vec![one; 2].concat();
+        let of_layer =
+            kernels("norm 3 gemm 60 norm 2 norm 1 rope 4 attention 90 gemm 40 norm 3 gemm 100 gemm 70");
+        let sequence = of_layer.repeat(2);
+        let groups = align(&operators, &sequence).unwrap();
         let found = named(&groups, &operators);
         for layer in 0..2 {
             let at = layer * of_layer.len();
@@ -309,34 +288,22 @@ mod tests {
             }
         }
         // Fused with the rotation, it has one kernel or none, and the norm behind attention keeps its own.
-        let fused: Vec<_> =
-            sequence.iter().copied().filter(|(class, ns)| *class != K::Norm || *ns == 3.0).collect();
-        let groups = align(&operators, &kernels(&fused)).unwrap();
+        let fused: Vec<_> = sequence
+            .into_iter()
+            .filter(|kernel| kernel.class != KernelClass::Norm || kernel.ns == 3.0)
+            .collect();
+        let groups = align(&operators, &fused).unwrap();
         let found = named(&groups, &operators);
         assert!(found.contains(&("post_norm".to_owned(), vec![5])), "{found:?}");
     }
 
     #[test]
     fn a_framework_s_layer_with_every_matrix_apart() {
-        use KernelClass as K;
         let operators = layer();
-        let sequence = [
-            (K::Elementwise, 2.0),
-            (K::Reduction, 2.0),
-            (K::Elementwise, 2.0),
-            (K::Gemm, 20.0),
-            (K::Gemm, 9.0),
-            (K::Gemm, 9.0),
-            (K::Attention, 80.0),
-            (K::Gemm, 30.0),
-            (K::Elementwise, 2.0),
-            (K::Reduction, 2.0),
-            (K::Gemm, 50.0),
-            (K::Gemm, 50.0),
-            (K::Elementwise, 5.0),
-            (K::Gemm, 50.0),
-        ];
-        let groups = align(&operators, &kernels(&sequence)).unwrap();
+        let sequence = kernels(
+            "elementwise 2 reduction 2 elementwise 2 gemm 20 gemm 9 gemm 9 attention 80 gemm 30 elementwise 2 reduction 2 gemm 50 gemm 50 elementwise 5 gemm 50",
+        );
+        let groups = align(&operators, &sequence).unwrap();
         let found = named(&groups, &operators);
         for (name, at) in [
             ("qkv_proj", vec![3, 4, 5]),
@@ -351,22 +318,13 @@ mod tests {
 
     #[test]
     fn a_layer_that_did_not_run_has_no_kernels() {
-        use KernelClass as K;
-        let operators: Vec<_> = (0..4).flat_map(|_| layer()).collect();
-        let one = [
-            (K::Norm, 3.0),
-            (K::Gemm, 60.0),
-            (K::Attention, 90.0),
-            (K::Gemm, 40.0),
-            (K::Norm, 3.0),
-            (K::Gemm, 100.0),
-            (K::Gemm, 70.0),
-        ];
-        let sequence: Vec<_> = (0..2).flat_map(|_| one).collect();
-        let groups = align(&operators, &kernels(&sequence)).unwrap();
+        let operators = vec![layer(); 4].concat();
+        let one = kernels("norm 3 gemm 60 attention 90 gemm 40 norm 3 gemm 100 gemm 70");
+        let sequence = one.repeat(2);
+        let groups = align(&operators, &sequence).unwrap();
         let is_attention = |group: &&Group| {
             group.operators.iter().any(|at| operators[*at].class == "attn.core")
-                && group.kernels.iter().any(|at| Role::Attention.is_proved_by(sequence[*at].0))
+                && group.kernels.iter().any(|at| Role::Attention.is_proved_by(sequence[*at].class))
         };
         assert_eq!(groups.iter().filter(is_attention).count(), 2);
     }

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use rooflens_schema::RankTables;
 
+use super::{KernelClasses, Line, line_of};
 use crate::interval::{self, Interval};
+use crate::kernel_catalog::KernelClass;
 use crate::role::{Role, Roles};
 
 /// Gives every stretch in which a device does something to the row it belongs to. The stretches do not
@@ -69,6 +71,67 @@ pub(crate) fn charges(
     charged
 }
 
+/// A stretch of a device's time that belongs to one activity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// The device.
+    pub device: i32,
+    /// When it begins.
+    pub start_ns: i64,
+    /// When it ends.
+    pub end_ns: i64,
+    /// The row of `kernels` that runs, or that ends the gap.
+    pub row: usize,
+    /// The line of the ledger that it stands on.
+    pub line: Line,
+}
+
+/// The class of each row of a rank's `kernels`, and its line without a lower bound.
+pub struct KernelLines<'a> {
+    tables: &'a RankTables,
+    roles: Roles<'a>,
+    classes: KernelClasses,
+}
+
+impl<'a> KernelLines<'a> {
+    /// Those of a rank.
+    pub fn new(tables: &'a RankTables) -> Self {
+        KernelLines { tables, roles: Roles::new(tables), classes: KernelClasses::new(tables) }
+    }
+
+    /// The line of a row.
+    pub fn of(&self, row: usize) -> Line {
+        line_of(self.roles.at(row), self.class(row))
+    }
+
+    /// The class of a row.
+    pub fn class(&self, row: usize) -> KernelClass {
+        self.classes.of(self.tables.kernels.kernel_id[row])
+    }
+}
+
+/// Every device's time from its first activity to the end of its last, by device and start: without holes
+/// and without overlaps.
+pub fn pieces(tables: &RankTables) -> Vec<Piece> {
+    let kernels = &tables.kernels;
+    let lines = KernelLines::new(tables);
+    let mut found = Vec::new();
+    for (device, rows) in interval::runs(&kernels.device) {
+        let begin = found.len();
+        each_stretch(tables, &lines.roles, rows.clone(), |row, (start_ns, end_ns)| {
+            found.push(Piece { device, start_ns, end_ns, row, line: lines.of(row) });
+        });
+        for row in rows.clone().filter(|&row| kernels.idle_before_ns[row] > 0) {
+            let end_ns = kernels.ts_ns[row];
+            let start_ns = end_ns.saturating_sub(kernels.idle_before_ns[row]);
+            let line = Line::of_gap(kernels.gap_cause[row]);
+            found.push(Piece { device, start_ns, end_ns, row, line });
+        }
+        found[begin..].sort_by_key(|piece| piece.start_ns);
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +150,13 @@ mod tests {
         sample.kernel(0, 2, 0, 40, "nccl", "communication");
         sample.memcpy(0, 3, 35, 25, "copy");
         assert_eq!(charged(&sample), [20, 20, 20]);
+        let found = pieces(&sample.tables);
+        let found: Vec<_> = found.iter().map(|piece| (piece.start_ns, piece.end_ns, piece.line)).collect();
+        let exchange = Line::Communication;
+        assert_eq!(
+            found,
+            [(0, 10, exchange), (10, 30, Line::Kernels), (30, 40, exchange), (40, 60, Line::Copies)]
+        );
     }
 
     #[test]
@@ -99,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn charges_add_up_to_the_union() {
+    fn charges_add_up_to_the_union_and_are_what_pieces_show() {
         let mut random = Random(11);
         for _ in 0..200 {
             let mut sample = Sample::new(0);
@@ -108,17 +178,24 @@ mod tests {
                 let mut ts = random.below(20);
                 for _ in 0..random.below(30) {
                     let dur = random.below(15);
-                    let class = if random.below(3) == 0 { ("nccl", "communication") } else { ("mm", "gemm") };
                     match random.below(4) {
                         0 => sample.memcpy(0, stream, ts, dur, "copy"),
-                        _ => sample.kernel(0, stream, ts, dur, class.0, class.1),
+                        1 => sample.kernel(0, stream, ts, dur, "nccl", "communication"),
+                        _ => sample.kernel(0, stream, ts, dur, "mm", "gemm"),
                     };
                     spans.push((ts, ts + dur));
                     ts += random.below(20);
                 }
             }
-            let total: i64 = charged(&sample).iter().sum();
-            assert_eq!(total, interval::total_length(&interval::merge(spans)));
+            let charged = charged(&sample);
+            assert_eq!(charged.iter().sum::<i64>(), interval::total_length(&interval::merge(spans)));
+            let found = pieces(&sample.tables);
+            assert!(found.windows(2).all(|pair| pair[0].end_ns <= pair[1].start_ns));
+            let mut by_row = vec![0; charged.len()];
+            for piece in &found {
+                by_row[piece.row] += piece.end_ns - piece.start_ns;
+            }
+            assert_eq!(by_row, charged);
         }
     }
 }

@@ -130,11 +130,8 @@ pub struct PhaseEfficiency {
     pub(crate) layer_classes: BTreeMap<(i32, KernelClass), Sum>,
     pub(crate) operators: Vec<OperatorTime>,
     pub(crate) kernels: Vec<KernelTime>,
-    /// Lower bounds by class of the static model, all steps together.
     pub(crate) floors: BTreeMap<&'static str, OperatorSum>,
-    /// Lower bound that no kernel had room for.
     pub(crate) unspent_ns: f64,
-    /// Lower bound of operators that no kernel does.
     pub(crate) missing_ns: f64,
     /// What of the steps contradicts the model, in words; empty where nothing does.
     pub(crate) disagreements: Vec<String>,
@@ -155,7 +152,6 @@ const MOST_OF_ALL: f64 = 0.5;
 /// Contradictions that are named of such steps.
 const NAMED: usize = 3;
 
-/// Aligns the steps of a phase with the model.
 pub(crate) fn of_phase(
     sequences: &Sequences,
     names: &KernelNames,
@@ -169,7 +165,6 @@ pub(crate) fn of_phase(
     Ok(found.finish(names))
 }
 
-/// The operators of steps that are alike, added up.
 fn total(alike: &Alike, model: &dyn StepModel) -> Result<Vec<OperatorFloor>, String> {
     let mut sum: Vec<OperatorFloor> = Vec::new();
     for step in &alike.steps {
@@ -195,11 +190,8 @@ fn total(alike: &Alike, model: &dyn StepModel) -> Result<Vec<OperatorFloor>, Str
 #[derive(Default)]
 struct Folding {
     found: PhaseEfficiency,
-    /// Time of the kernels of all steps.
     all_ns: i64,
-    /// Of those that contradict the model.
     disagreeing_ns: i64,
-    /// What contradicts it in steps that are too few to tell by themselves.
     of_few: Vec<String>,
     operators: BTreeMap<Vec<&'static str>, OperatorFold>,
     kernels: BTreeMap<u32, KernelFold>,
@@ -260,7 +252,6 @@ impl Folding {
         }
     }
 
-    /// Counts the operators that have no kernel.
     fn cover(&mut self, alike: &Alike, operators: &[OperatorFloor], groups: &[Group]) -> Coverage {
         let mut done = vec![false; operators.len()];
         let mut placed = vec![false; operators.len()];
@@ -286,7 +277,6 @@ impl Folding {
         coverage
     }
 
-    /// Gives the work of a group's operators to its kernels.
     fn spend(&mut self, alike: &Alike, operators: &[OperatorFloor], group: &Group, steps: usize) {
         let work: Vec<&OperatorFloor> = group.operators.iter().map(|at| &operators[*at]).collect();
         // A collective has a line of its own, and what is fused with it (a norm) costs next to nothing.
@@ -386,7 +376,6 @@ impl Folding {
     }
 }
 
-/// The kernels of one step, on average over those that are alike.
 fn per_step(alike: &Alike) -> Vec<StepKernel> {
     // Lower bounds are of all steps, so times are too.
     let kernel = |kernel: &super::sequences::Kernel| StepKernel {

@@ -3,11 +3,10 @@
 //! Ranks come one at a time, and who arrived last is known when all have been seen. So each exposed stretch of a
 //! communication kernel is kept, a few words each, until then.
 
-use std::collections::HashMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::by_name::FastMap;
 use crate::collectives::Waiting;
 use crate::interval::{self, Interval};
 use crate::statistics::Durations;
@@ -37,7 +36,7 @@ pub(crate) struct ExposedTransfers {
 
 impl Transfers {
     /// Adds exposed time of collectives whose transfers take `transfer_ns` each.
-    pub fn add(&mut self, calls: usize, exposed_ns: i64, transfer_ns: i64) {
+    pub(crate) fn add(&mut self, calls: usize, exposed_ns: i64, transfer_ns: i64) {
         let bound = match transfer_ns < LATENCY_BOUND_NS {
             true => &mut self.latency_bound,
             false => &mut self.bandwidth_bound,
@@ -53,37 +52,27 @@ pub(crate) struct Exchange {
     stretches: Vec<Stretch>,
     /// Stretches before this one are of ranks that are through: their steps have positions of their own.
     closed: usize,
-    /// Positions of the steps of the rank at hand.
-    open: HashMap<i32, u32, foldhash::fast::RandomState>,
-    /// Exposed communication by step, and whether the step's time is a step's.
+    open: FastMap<i32, u32>,
     steps: Vec<(i64, bool)>,
-    /// Waiting by step.
     step_waits: Vec<i64>,
-    /// All waiting.
     pub(crate) wait_ns: i64,
-    /// Kernels that waited.
     pub(crate) waiting: usize,
-    /// The rest.
     pub(crate) transfers: Transfers,
 }
 
-/// A stretch in which nothing else ran.
 struct Stretch {
-    /// In the order of ranks and devices.
     device: u32,
     row: u32,
     /// The row of `phases`, later the position of the step.
     step: Option<u32>,
-    /// From the start of the kernel.
     from_ns: i64,
     ns: i64,
-    /// Duration of the kernel.
     dur_ns: i64,
 }
 
 impl Exchange {
     /// A stretch of a kernel that starts and takes as told.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         device: u32,
         row: usize,
@@ -101,13 +90,11 @@ impl Exchange {
         });
     }
 
-    /// Ends a step, with its exposed communication and whether its time is a step's.
     pub(crate) fn close_step(&mut self, phase: i32, ns: i64, is_sound: bool) {
         self.open.insert(phase, self.steps.len() as u32);
         self.steps.push((ns, is_sound));
     }
 
-    /// Ends the steps of a rank: rows start anew in the next.
     pub(crate) fn close_rank(&mut self) {
         for stretch in &mut self.stretches[self.closed..] {
             let row = stretch.step.and_then(|row| i32::try_from(row).ok());
@@ -117,7 +104,6 @@ impl Exchange {
         self.open.clear();
     }
 
-    /// Tells waiting from transfer. Answers all waiting.
     pub(crate) fn split(&mut self, waiting: Option<&Waiting>) -> i64 {
         self.step_waits = vec![0; self.steps.len()];
         let mut last = None;
@@ -141,12 +127,10 @@ impl Exchange {
         self.wait_ns
     }
 
-    /// Waiting by step, of sound steps or of the others.
     pub(crate) fn step_wait_ns(&self, are_sound: bool) -> Durations {
         durations(self.of_steps(are_sound).map(|(_, wait)| wait))
     }
 
-    /// The rest by step.
     pub(crate) fn step_transfer_ns(&self, are_sound: bool) -> Durations {
         durations(self.of_steps(are_sound).map(|(all, wait)| all - wait))
     }

@@ -12,9 +12,7 @@ use crate::sentence::{percent, time};
 pub(super) struct Coverage {
     /// Operators without which a step is not one of this model.
     pub(crate) main: usize,
-    /// Those of them that a kernel does.
     pub(crate) done: usize,
-    /// Lower bound of all operators, and what of it the kernels had no room for.
     pub(crate) bound_ns: f64,
     pub(crate) unspent_ns: f64,
 }
@@ -53,7 +51,6 @@ pub(super) fn disagreements(alike: &Alike, operators: &[OperatorFloor], coverage
     found
 }
 
-/// Is a kernel between two layers' attention.
 fn is_between(class: KernelClass) -> bool {
     matches!(class, KernelClass::Gemm | KernelClass::Gemv | KernelClass::Moe)
 }

@@ -8,15 +8,11 @@ use crate::interval;
 
 /// A stretch of the host thread: an operator's own time, or a gap before one.
 pub(crate) struct Moment {
-    /// The operator that runs, or that ends the gap.
-    pub op: usize,
-    /// How long.
-    pub ns: i64,
-    /// Whether no operator ran.
-    pub is_gap: bool,
+    pub(crate) op: usize,
+    pub(crate) ns: i64,
+    pub(crate) is_gap: bool,
 }
 
-/// The moments of the thread with the most operator time, from its first operator to the end of its last.
 pub(crate) fn moments(ops: &Ops) -> Vec<Moment> {
     let mut busy: HashMap<i64, i64> = HashMap::new();
     for i in (0..ops.len()).filter(|&i| ops.depth[i] == 0) {
@@ -26,10 +22,9 @@ pub(crate) fn moments(ops: &Ops) -> Vec<Moment> {
     let Some((&thread, _)) = busy.iter().max_by_key(|(tid, ns)| (**ns, std::cmp::Reverse(**tid))) else {
         return Vec::new();
     };
-    let from = ops.tid.partition_point(|&tid| tid < thread);
-    let to = ops.tid.partition_point(|&tid| tid <= thread);
-    let mut sweep = Sweep { open: Vec::new(), now: ops.ts_ns[from], found: Vec::new() };
-    for i in from..to {
+    let rows = interval::rows_of(&ops.tid, thread);
+    let mut sweep = Sweep { open: Vec::new(), now: ops.ts_ns[rows.start], found: Vec::new() };
+    for i in rows {
         sweep.close_until(ops.ts_ns[i]);
         match sweep.open.last() {
             Some(&(outer, _)) => sweep.pass(outer, ops.ts_ns[i], false),
@@ -46,7 +41,6 @@ pub(crate) fn moments(ops: &Ops) -> Vec<Moment> {
 
 /// Walks along a thread and hands out each moment once.
 struct Sweep {
-    /// Operators that are open, each with its end.
     open: Vec<(usize, i64)>,
     now: i64,
     found: Vec<Moment>,

@@ -13,27 +13,24 @@ mod class;
 mod efficiency;
 mod exchange;
 mod fit;
-mod floors;
 mod host;
 mod operators;
-mod pieces;
 pub(crate) mod sequences;
 mod stalls;
 pub mod summary;
 pub(crate) mod waits;
 
+pub use charge::{KernelLines, Piece, pieces};
 pub use class::is_needed;
 pub use efficiency::{Achieved, KernelTime, OperatorTime};
 #[cfg(test)]
 pub(crate) use exchange::ExposedTransfers;
 pub(crate) use exchange::{LATENCY_BOUND_NS, Transfers};
-pub use floors::{Floor, kernels_floor_ns};
-pub use operators::{OperatorFloor, StepAsked, StepModel};
-pub use pieces::{KernelLines, Piece, pieces};
+pub use operators::{Floor, OperatorFloor, StepAsked, StepModel, StepShape, kernels_floor_ns};
 pub(crate) use stalls::{PrefillStall, Stalls};
 pub(crate) use waits::Waits;
 
-pub(crate) use charge::{charges, each_stretch};
+pub(crate) use charge::charges;
 pub(crate) use class::{KernelClasses, of_operator};
 pub(crate) use efficiency::{OperatorSum, PhaseEfficiency, Sum, of_phase};
 pub(crate) use exchange::{Exchange, waited_ns};
@@ -47,110 +44,71 @@ use serde::{Deserialize, Serialize};
 use crate::kernel_catalog::KernelClass;
 use crate::role::Role;
 
-/// A line of the ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Line {
+/// Declares the lines: name in JSON and tables, name for people, meaning.
+macro_rules! lines {
+    ($($(#[doc = $doc:literal])+ $line:ident = $name:literal, $title:literal, $meaning:literal;)+) => {
+        /// A line of the ledger.
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+        )]
+        #[serde(rename_all = "snake_case")]
+        pub enum Line {
+            $($(#[doc = $doc])+ $line,)+
+        }
+
+        impl Line {
+            /// Every line, in the order of the ledger.
+            pub const ALL: &[Line] = &[$(Line::$line),+];
+
+            /// Name in JSON and tables.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Line::$line => $name),+ }
+            }
+
+            /// Name for people.
+            pub fn title(self) -> &'static str {
+                match self { $(Line::$line => $title),+ }
+            }
+
+            /// Activities or gaps that are on it.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Line::$line => $meaning),+ }
+            }
+        }
+    };
+}
+
+lines! {
     /// Lower bound: the minimum time of the model's work on the device.
-    Floor,
+    Floor = "floor", "floor", "lower bound of the model's work on the device";
     /// Time of the model's kernels, above the least.
-    Inefficiency,
+    Inefficiency = "inefficiency", "inefficiency", "the model's kernels, above their lower bound";
     /// Time of the model's kernels, without a lower bound.
-    Kernels,
+    Kernels = "kernels", "kernels", "the model's kernels; no lower bound known";
     /// Work that the model does not need as kernels of their own: copies, casts, unfused elementwise work.
-    Unneeded,
+    Unneeded = "unneeded", "avoidable", "copies, casts and unfused elementwise kernels";
     /// Communication between devices with nothing else running; with several ranks, the transfer alone.
-    Communication,
+    Communication = "communication", "communication", "exposed communication: no compute overlaps it";
     /// In a collective with nothing else running, before the last rank has arrived.
-    CommWait,
+    CommWait = "comm_wait", "waiting for other ranks", "in collectives: waiting for other ranks to arrive";
     /// Copies and fills by the driver with nothing else running.
-    Copies,
+    Copies = "copies", "copies", "exposed memory copies and fills: no compute overlaps them";
     /// Idle: the host launched one kernel after the other, slower than the device ran them.
-    LaunchBound,
+    LaunchBound = "launch_bound", "launch bound", "idle: the host launched slower than the device ran";
     /// Idle: the host was busy with something else.
-    CpuBound,
+    CpuBound = "cpu_bound", "cpu bound", "idle: the host was busy with something else";
     /// Idle: the host had waited for the device.
-    Sync,
+    Sync = "sync", "sync", "idle: the host had waited for the device";
     /// Idle: queued work waited for another stream, a copy, a collective, or something unrecorded.
-    Dependency,
+    Dependency = "dependency", "dependency", "idle: queued work did not start, and nothing recorded ran";
     /// Idle: the gap that the device needs between two queued activities.
-    Dispatch,
+    Dispatch = "dispatch", "dispatch", "idle: the gap the device needs between two activities";
     /// Idle, and the trace does not show why.
-    Unknown,
+    Unknown = "unknown", "unknown", "idle: the trace does not say why";
 }
 
 impl Line {
-    /// Every line, in the order of the ledger.
-    pub const ALL: &[Line] = &[
-        Line::Floor,
-        Line::Inefficiency,
-        Line::Kernels,
-        Line::Unneeded,
-        Line::Communication,
-        Line::CommWait,
-        Line::Copies,
-        Line::LaunchBound,
-        Line::CpuBound,
-        Line::Sync,
-        Line::Dependency,
-        Line::Dispatch,
-        Line::Unknown,
-    ];
-
-    /// Name in JSON and tables.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Line::Floor => "floor",
-            Line::Inefficiency => "inefficiency",
-            Line::Kernels => "kernels",
-            Line::Unneeded => "unneeded",
-            Line::Communication => "communication",
-            Line::CommWait => "comm_wait",
-            Line::Copies => "copies",
-            Line::LaunchBound => "launch_bound",
-            Line::CpuBound => "cpu_bound",
-            Line::Sync => "sync",
-            Line::Dependency => "dependency",
-            Line::Dispatch => "dispatch",
-            Line::Unknown => "unknown",
-        }
-    }
-
-    /// Name for people.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Line::Unneeded => "avoidable",
-            Line::CommWait => "waiting for other ranks",
-            Line::LaunchBound => "launch bound",
-            Line::CpuBound => "cpu bound",
-            line => line.as_str(),
-        }
-    }
-
-    /// What stands on it.
-    #[must_use]
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Line::Floor => "lower bound of the model's work on the device",
-            Line::Inefficiency => "the model's kernels, above their lower bound",
-            Line::Kernels => "the model's kernels; no lower bound known",
-            Line::Unneeded => "copies, casts and unfused elementwise kernels",
-            Line::Communication => "exposed communication: no compute overlaps it",
-            Line::CommWait => "in collectives: waiting for other ranks to arrive",
-            Line::Copies => "exposed memory copies and fills: no compute overlaps them",
-            Line::LaunchBound => "idle: the host launched slower than the device ran",
-            Line::CpuBound => "idle: the host was busy with something else",
-            Line::Sync => "idle: the host had waited for the device",
-            Line::Dependency => "idle: queued work did not start, and nothing recorded ran",
-            Line::Dispatch => "idle: the gap the device needs between two activities",
-            Line::Unknown => "idle: the trace does not say why",
-        }
-    }
-
     /// Whether the timeline did nothing.
-    #[must_use]
     pub fn is_idle(self) -> bool {
         self >= Line::LaunchBound
     }
@@ -173,6 +131,16 @@ pub(crate) fn host_line(class: KernelClass, is_gap: bool) -> Line {
     match class {
         _ if is_gap => Line::CpuBound,
         KernelClass::Communication => Line::Communication,
+        class if is_needed(class) => Line::Kernels,
+        _ => Line::Unneeded,
+    }
+}
+
+/// The line of a class of kernels, without a lower bound.
+pub(crate) fn class_line(class: KernelClass) -> Line {
+    match class {
+        KernelClass::Communication => Line::Communication,
+        KernelClass::Memcpy | KernelClass::Memset => Line::Copies,
         class if is_needed(class) => Line::Kernels,
         _ => Line::Unneeded,
     }

@@ -1,8 +1,9 @@
 //! Operators of the static model, as the ledger takes them: one step's work in the order of execution.
 
 use rooflens_schema::tables::PhaseKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::analyses::StepShape;
 use crate::kernel_catalog::KernelClass;
 
 /// An operator of one step on one device, with its lower bound.
@@ -30,6 +31,21 @@ pub struct OperatorFloor {
     pub bytes: f64,
 }
 
+/// What goes through the model in a step. Null is what the trace does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct StepShape {
+    /// How many steps are like this.
+    pub steps: usize,
+    /// Sequences.
+    pub batch: Option<i64>,
+    /// Tokens of prompts.
+    pub prefill_tokens: Option<i64>,
+    /// New tokens of sequences that go on.
+    pub decode_tokens: Option<i64>,
+    /// Tokens in the cache that are attended to.
+    pub kv_tokens: Option<i64>,
+}
+
 /// A step whose operators are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StepAsked {
@@ -47,24 +63,36 @@ pub trait StepModel {
     fn operators(&self, step: &StepAsked) -> Result<Vec<OperatorFloor>, String>;
 }
 
+/// The lower bound of a class of operators.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Floor {
+    /// Class of the static model, as `attn.qkv`.
+    pub class: String,
+    /// Its lower bound, all steps together.
+    pub ns: f64,
+    /// FLOPs of the matrix units that the results need.
+    pub flops: f64,
+    /// Bytes that must move.
+    pub bytes: f64,
+}
+
+/// The sum of lower bounds without collectives: those are not on the kernels' line.
+pub fn kernels_floor_ns(floors: &[Floor]) -> f64 {
+    floors.iter().filter(|floor| !floor.class.starts_with("comm.")).map(|floor| floor.ns).sum()
+}
+
 /// What kind of kernel does the work of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A weight times activations.
     Linear,
     /// The choice of experts: a small GEMM, or part of the experts' kernels.
     Router,
-    /// Routed experts.
     Experts,
-    /// Attention over keys.
     Attention,
-    /// State-space models, linear attention, short convolutions.
     State,
-    /// Normalisations.
     Norm,
     /// Rows of a table, rotations: seldom worth a kernel of its own.
     Small,
-    /// Exchange between devices.
     Collective,
 }
 
@@ -118,7 +146,6 @@ impl Role {
         Some(misfit)
     }
 
-    /// The cost of finding no kernel for it.
     pub(super) fn missing(self) -> f64 {
         match self {
             Role::Experts => 6.0,
@@ -147,7 +174,6 @@ impl Role {
     }
 }
 
-/// The cost of a kernel that no operator asks for.
 pub(super) fn unasked(class: KernelClass) -> f64 {
     use KernelClass as K;
     match class {

@@ -1,12 +1,11 @@
 //! The kernels of steps in the order they ran, steps with the same kernels together.
 
-use std::collections::HashMap;
-
 use rooflens_schema::tables::{Ops, PhaseKind, Phases};
 use rooflens_schema::{NameId, RankTables};
 
-use super::operators::StepAsked;
-use crate::analyses::StepShape;
+use super::operators::{StepAsked, StepShape};
+use crate::by_name::FastMap;
+use crate::facts::is_pass;
 use crate::kernel_catalog::KernelClass;
 use crate::product::product;
 
@@ -16,18 +15,15 @@ const MOST_SEQUENCES: usize = 128;
 /// The steps of a phase, on all devices.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sequences {
-    /// Steps whose kernels are the same.
     pub(super) alike: Vec<Alike>,
     /// By names of kernels: where in `alike`.
-    known: HashMap<Vec<u32>, usize, foldhash::fast::RandomState>,
+    known: FastMap<Vec<u32>, usize>,
 }
 
 /// Steps that ran the same kernels in the same order.
 #[derive(Debug, Clone)]
 pub(super) struct Alike {
-    /// The kernels, in the order they ran.
     pub(crate) kernels: Vec<Kernel>,
-    /// The steps.
     pub(crate) steps: Vec<StepAsked>,
     /// Whether the order is known: beyond [`MOST_SEQUENCES`] kernels are added up by name.
     pub(crate) is_ordered: bool,
@@ -36,10 +32,9 @@ pub(super) struct Alike {
 /// A kernel at its place in a step; times are of all steps.
 #[derive(Debug, Clone)]
 pub(crate) struct Kernel {
-    pub name: u32,
-    pub class: KernelClass,
+    pub(crate) name: u32,
+    pub(crate) class: KernelClass,
     pub(crate) ns: i64,
-    /// Rows and columns of the matrix that its operator multiplies with, where shapes were recorded.
     pub(crate) matrix: Option<(u64, u64)>,
 }
 
@@ -47,11 +42,11 @@ pub(crate) struct Kernel {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KernelNames {
     pub(super) names: Vec<String>,
-    known: HashMap<String, u32, foldhash::fast::RandomState>,
+    known: FastMap<String, u32>,
 }
 
 impl KernelNames {
-    pub fn add(&mut self, name: &str) -> u32 {
+    pub(crate) fn add(&mut self, name: &str) -> u32 {
         if let Some(known) = self.known.get(name) {
             return *known;
         }
@@ -65,16 +60,14 @@ impl KernelNames {
 /// A kernel of the rank at hand, with the time that it is charged with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ran {
-    /// Row of `phases`.
-    pub phase: i32,
+    pub(crate) phase: i32,
     /// Row of `kernels` or, on a host, of `ops`.
-    pub row: usize,
-    pub ts_ns: i64,
-    pub ns: i64,
-    pub name: NameId,
-    pub class: KernelClass,
-    /// Row of `ops` that launched it.
-    pub operator: Option<usize>,
+    pub(crate) row: usize,
+    pub(crate) ts_ns: i64,
+    pub(crate) ns: i64,
+    pub(crate) name: NameId,
+    pub(crate) class: KernelClass,
+    pub(crate) operator: Option<usize>,
 }
 
 /// Adds the kernels of one device's steps to the sequences of their kinds.
@@ -86,15 +79,15 @@ pub fn add(
 ) {
     let phases = &tables.phases;
     ran.sort_by_key(|one| (one.phase, one.ts_ns, one.row));
-    let mut ids: HashMap<NameId, u32, foldhash::fast::RandomState> = HashMap::default();
+    let mut ids: FastMap<NameId, u32> = FastMap::default();
     let mut matrices = Matrices::default();
-    let mut ordinals: HashMap<PhaseKind, usize, foldhash::fast::RandomState> = HashMap::default();
+    let mut ordinals: FastMap<PhaseKind, usize> = FastMap::default();
     let mut steps: Vec<&[Ran]> = ran.chunk_by(|a, b| a.phase == b.phase).collect();
     // Rows of `phases` are sorted by thread as well: the order of steps is that of their starts.
     steps.sort_by_key(|step| phases.ts_ns.get(step[0].phase as usize));
     for step in steps {
         let row = step[0].phase as usize;
-        let Some(kind) = phases.kind.get(row).copied().filter(|kind| is_text(*kind)) else { continue };
+        let Some(kind) = phases.kind.get(row).copied().filter(|kind| is_pass(*kind)) else { continue };
         let ordinal = ordinals.entry(kind).or_default();
         let kernels = step
             .iter()
@@ -110,12 +103,6 @@ pub fn add(
     }
 }
 
-/// Whether the cost model knows steps of the kind.
-pub(crate) fn is_text(kind: PhaseKind) -> bool {
-    matches!(kind, PhaseKind::Prefill | PhaseKind::Decode | PhaseKind::Mixed)
-}
-
-/// What went through the model in a step, as far as the trace says.
 fn shape_of(phases: &Phases, row: usize) -> StepShape {
     let columns = [&phases.batch, &phases.prefill_tokens, &phases.decode_tokens, &phases.kv_tokens];
     let [batch, prefill_tokens, decode_tokens, kv_tokens] = columns.map(|column| column[row].get());
@@ -125,7 +112,7 @@ fn shape_of(phases: &Phases, row: usize) -> StepShape {
 /// The matrices of operators, each asked for once.
 #[derive(Default)]
 struct Matrices {
-    known: HashMap<(NameId, NameId), Option<(u64, u64)>, foldhash::fast::RandomState>,
+    known: FastMap<(NameId, NameId), Option<(u64, u64)>>,
 }
 
 impl Matrices {
@@ -151,14 +138,12 @@ impl Matrices {
 }
 
 impl Alike {
-    /// Time of its kernels.
     pub(super) fn ns(&self) -> i64 {
         self.kernels.iter().map(|kernel| kernel.ns).sum()
     }
 }
 
 impl Sequences {
-    /// Whether there are no steps.
     pub(crate) fn is_empty(&self) -> bool {
         self.alike.is_empty()
     }
@@ -166,10 +151,9 @@ impl Sequences {
     /// Steps of which only the kernels' times are known, not their order.
     pub(crate) fn unordered(steps: Vec<StepAsked>, kernels: Vec<Kernel>) -> Self {
         let alike = vec![Alike { kernels, steps, is_ordered: false }];
-        Sequences { alike, known: HashMap::default() }
+        Sequences { alike, known: FastMap::default() }
     }
 
-    /// Adds a step.
     pub(crate) fn push(&mut self, step: StepAsked, kernels: Vec<Kernel>) {
         let key: Vec<u32> = kernels.iter().map(|kernel| kernel.name).collect();
         let is_full = self.alike.len() >= MOST_SEQUENCES;
@@ -209,21 +193,21 @@ impl Sequences {
 pub(crate) struct OfHost<'a> {
     ops: &'a Ops,
     /// By row of `ops`: class and own time, where it has any.
-    own: HashMap<usize, (KernelClass, i64), foldhash::fast::RandomState>,
+    own: FastMap<usize, (KernelClass, i64)>,
 }
 
 impl<'a> OfHost<'a> {
     pub(crate) fn new(ops: &'a Ops) -> Self {
-        OfHost { ops, own: HashMap::default() }
+        OfHost { ops, own: FastMap::default() }
     }
 
-    pub fn add(&mut self, row: usize, ns: i64, class: KernelClass) {
+    pub(crate) fn add(&mut self, row: usize, ns: i64, class: KernelClass) {
         let own = self.own.entry(row).or_insert((class, 0));
         own.1 = own.1.saturating_add(ns);
     }
 
-    pub fn finish(self) -> Vec<Ran> {
-        let mut sums: HashMap<usize, i64, foldhash::fast::RandomState> = HashMap::default();
+    pub(crate) fn finish(self) -> Vec<Ran> {
+        let mut sums: FastMap<usize, i64> = FastMap::default();
         for (&row, &(class, ns)) in &self.own {
             let mut owner = row;
             while let Some(parent) = self.parent(owner).filter(|parent| {

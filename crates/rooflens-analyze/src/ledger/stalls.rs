@@ -11,11 +11,8 @@ use crate::percentile::nearest_rank;
 /// A time between two tokens in which prompts were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PrefillStall {
-    /// From the end of the step before to the end of the step that had the next token.
     pub(crate) ns: i64,
-    /// Tokens of the prompts that were read.
     pub(crate) prompt_tokens: i64,
-    /// Sequences that waited, at least.
     pub(crate) waiting: i64,
     /// Whether the step that ended it read prompts as well: it rode along.
     pub(crate) rode: bool,
@@ -24,11 +21,8 @@ pub(crate) struct PrefillStall {
 /// All of them, and what the same time is without prompts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stalls {
-    /// Those that are known for sure, in the order of the steps.
     pub(crate) rows: Vec<PrefillStall>,
-    /// Times between two tokens with no prompt in between.
     pub(crate) plain_ns: Vec<i64>,
-    /// Prompts between steps of decode of which the trace does not tell enough.
     pub(crate) untold: usize,
 }
 
@@ -43,7 +37,7 @@ const NOTHING: Pending = Pending { steps: 0, prompts: Some(0), tokens: Some(0) }
 
 impl Stalls {
     /// Adds the steps of a rank: rows of its phases.
-    pub fn add(&mut self, phases: &Phases, mut steps: Vec<usize>) {
+    pub(crate) fn add(&mut self, phases: &Phases, mut steps: Vec<usize>) {
         steps.sort_unstable_by_key(|&row| (phases.ts_ns[row], row));
         let mut last: Option<i64> = None;
         let mut pending = NOTHING;
@@ -82,8 +76,6 @@ impl Stalls {
         }
     }
 
-    /// The median time between two tokens with no prompt in between.
-    #[must_use]
     pub(crate) fn usual_ns(&self) -> Option<i64> {
         nearest_rank(&mut self.plain_ns.clone(), 50)
     }

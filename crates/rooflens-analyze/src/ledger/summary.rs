@@ -3,14 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::analyses::{
-    ClassLedger, KernelStat, Kernels, Launches, Ledger, LedgerLine, PhaseLedger, StepShape, Verdict,
-};
+use crate::analyses::{ClassLedger, KernelStat, Kernels, Launches, Ledger, LedgerLine, PhaseLedger, Verdict};
 use crate::facts::LAUNCHING_PACE_NS;
 use crate::finding::Findings;
 use crate::kernel_catalog::{ActivityHint, KernelClass, describe};
 use crate::ledger::sequences::Kernel;
-use crate::ledger::{KernelNames, Line, Sequences, Stalls, StepAsked, Transfers, is_needed};
+use crate::ledger::{KernelNames, Line, Sequences, StepAsked, StepShape, Transfers, class_line};
 use crate::sentence::{count, percent, time};
 use crate::statistics::share;
 use crate::top::TopKernel;
@@ -96,15 +94,9 @@ fn ledger(kernels: &[TopKernel], known: &KernelTableContext) -> Ledger {
         *ns += kernel.total_ns;
         *activities += kernel.count as usize;
     }
-    let line_of = |class: KernelClass| match class {
-        KernelClass::Communication => Line::Communication,
-        KernelClass::Memcpy | KernelClass::Memset => Line::Copies,
-        class if is_needed(class) => Line::Kernels,
-        _ => Line::Unneeded,
-    };
     let class = |(class, (ns, activities)): (&KernelClass, &(f64, usize))| ClassLedger {
         class: *class,
-        line: line_of(*class),
+        line: class_line(*class),
         activities: *activities,
         ns: ns.round() as i64,
         floor_ns: None,
@@ -137,28 +129,15 @@ fn ledger(kernels: &[TopKernel], known: &KernelTableContext) -> Ledger {
     let phase = PhaseLedger {
         phase: "decode".into(),
         steps: known.steps,
-        flawed: Vec::new(),
         activities: number,
         wall_ns,
         share: 1.0,
         lines: lines.clone(),
-        step: None,
-        line_steps: Vec::new(),
         shapes: vec![shape],
         classes: rows,
-        layers: Vec::new(),
-        layer_classes: Vec::new(),
-        stages: Vec::new(),
-        floors: Vec::new(),
-        unspent_floor_ns: 0.0,
-        missing_floor_ns: 0.0,
-        operators: Vec::new(),
-        kernels: Vec::new(),
-        model_layers: Vec::new(),
         sequences,
         transfers: transfers(kernels),
-        beside_collectives_ns: 0,
-        waits: None,
+        ..PhaseLedger::default()
     };
     let reason = "no model was given: --model CONFIG and --hardware NAME give the kernels their lower bound";
     let single = "a table of kernels has no single steps";
@@ -168,14 +147,12 @@ fn ledger(kernels: &[TopKernel], known: &KernelTableContext) -> Ledger {
         wall_ns,
         lines,
         phases: vec![phase],
-        floor_of: None,
-        stalls: Stalls::default(),
         names,
-        spent: Vec::new(),
         not_computed: BTreeMap::from([
             ("floor".to_owned(), reason.to_owned()),
             ("phases.step".to_owned(), single.to_owned()),
         ]),
+        ..Ledger::default()
     }
 }
 

@@ -1,11 +1,12 @@
 //! The host's own code between operators, by the operator that follows.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use rooflens_schema::{NameId, Names};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::by_name::FastMap;
 use crate::facts::LAUNCHING_PACE_NS;
 
 /// Operators that are named.
@@ -47,10 +48,10 @@ pub struct Gaps {
 pub(crate) struct OfRank(BTreeMap<Option<i32>, OfPhase>);
 
 /// Those of one phase of a rank.
-pub(crate) type OfPhase = HashMap<NameId, Gaps, foldhash::fast::RandomState>;
+pub(crate) type OfPhase = FastMap<NameId, Gaps>;
 
 impl OfRank {
-    pub fn add(&mut self, phase: Option<i32>, name: NameId, ns: i64) {
+    pub(crate) fn add(&mut self, phase: Option<i32>, name: NameId, ns: i64) {
         let gaps = self.0.entry(phase).or_default().entry(name).or_default();
         gaps.count += 1;
         gaps.ns = gaps.ns.saturating_add(ns);
@@ -61,7 +62,6 @@ impl OfRank {
         }
     }
 
-    /// The gaps of each phase.
     pub(crate) fn by_phase(self) -> impl Iterator<Item = (Option<i32>, OfPhase)> {
         self.0.into_iter()
     }
@@ -72,7 +72,7 @@ impl OfRank {
 pub(crate) struct Found(BTreeMap<String, Gaps>);
 
 impl Found {
-    pub fn add(&mut self, names: &Names, gaps: &OfPhase) {
+    pub(crate) fn add(&mut self, names: &Names, gaps: &OfPhase) {
         for (name, gaps) in gaps {
             let sum = self.0.entry(names.get(*name).to_owned()).or_default();
             sum.count += gaps.count;
@@ -83,7 +83,7 @@ impl Found {
     }
 
     /// Nothing where there are no gaps on a host.
-    pub fn finish(self) -> Option<Waits> {
+    pub(crate) fn finish(self) -> Option<Waits> {
         if self.0.is_empty() {
             return None;
         }

@@ -14,7 +14,6 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// Of a count as it was sampled.
     pub(crate) fn of_count(points: Vec<(i64, f64)>) -> Self {
         Growth { points }
     }
@@ -33,7 +32,6 @@ impl Growth {
         Growth { points: summed.collect() }
     }
 
-    /// From the first sample to the last, or why that is not known.
     pub(crate) fn in_all(&self) -> Result<f64, &'static str> {
         match (self.points.first(), self.points.last()) {
             (Some(first), Some(last)) if first.0 < last.0 => grown(first.1, last.1),
@@ -41,7 +39,6 @@ impl Growth {
         }
     }
 
-    /// Within stretches, or why that is not known.
     pub(crate) fn within(&self, stretches: &[(i64, i64)]) -> Result<f64, &'static str> {
         stretches.iter().try_fold(0.0, |sum, &(from, to)| {
             let (from, to) = self.at(from).zip(self.at(to)).ok_or(OUTSIDE)?;

@@ -198,7 +198,6 @@ const NOT_TOLD: &str = "it was not reported";
 const NO_TOKENS: &str = "the number of tokens generated in it is not known";
 
 /// Sums the samples up.
-#[must_use]
 pub fn sampled(question: &SampledRun<'_>) -> Sampled {
     let steps = question.steps.iter().map(|step| step_sampled(step, question)).collect();
     Sampled {
@@ -364,7 +363,6 @@ fn level(values: impl Iterator<Item = f64>) -> Option<LevelSummary> {
     (samples > 0).then(|| LevelSummary { samples, mean: sum / samples as f64, min, max })
 }
 
-/// The most frequent reason first.
 fn throttled(rows: &[&CounterRow], names: fn(i64) -> Vec<String>) -> Option<Vec<Throttled>> {
     let told: Vec<i64> = rows.iter().filter_map(|row| row.throttle_reasons.get()).collect();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -377,7 +375,6 @@ fn throttled(rows: &[&CounterRow], names: fn(i64) -> Vec<String>) -> Option<Vec<
     (!told.is_empty()).then_some(shares)
 }
 
-/// The fastest state first.
 fn states(rows: &[&CounterRow]) -> Option<Vec<StateShare>> {
     let told: Vec<i32> = rows.iter().filter_map(|row| row.pstate.get()).collect();
     let mut counts: BTreeMap<i32, usize> = BTreeMap::new();

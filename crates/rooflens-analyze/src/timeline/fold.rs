@@ -2,25 +2,26 @@
 
 use std::collections::HashMap;
 
-use rooflens_schema::RankTables;
+use rooflens_schema::{NameId, RankTables};
 
-use super::budget::{LANE_NEIGHBOURS, NEIGHBOURS, NEIGHBOURS_IN_ALL, OTHER_RANKS, SLICES, WINDOWS};
+use super::budget::{
+    KERNEL_NAMES, LANE_NEIGHBOURS, NEIGHBOURS, NEIGHBOURS_IN_ALL, OPERATOR_NAMES, OTHER_RANKS, SLICES,
+    WINDOWS,
+};
 use super::lanes::{BuiltLane, LaneReader, Names};
-use super::longest::{self, Longest};
 use super::slices::{in_a_row, operator_key};
 use super::steps::{self, StepSums};
 use super::{DrawnLane, DrawnName, DrawnStep, DrawnTimeline, DrawnWindow, LaneKind, LongestCall};
-use crate::collectives::{self, Waiting};
-use crate::interval::{Interval, span};
+use crate::by_name::FastMap;
+use crate::collectives::Waiting;
+use crate::interval::{Interval, runs, span};
 use crate::ledger::Line;
 use crate::role::{Role, Roles};
 
-/// Keeps of each rank what is drawn.
 #[derive(Default)]
 pub(crate) struct TimelineFold {
     ranks: usize,
     is_host: bool,
-    /// Devices of the ranks before: analyses number devices in this order.
     devices: usize,
     names: Names,
     steps: Vec<StepSums>,
@@ -29,10 +30,8 @@ pub(crate) struct TimelineFold {
     classes: Vec<crate::kernel_catalog::KernelClass>,
     windows: Vec<OpenWindow>,
     longest: HashMap<(u32, bool), LongestCall>,
-    /// Slices beside longest calls.
     neighbours: usize,
-    /// Window and lane of the longest calls of the rank at hand that are drawn already, by row.
-    places: HashMap<usize, (usize, usize), foldhash::fast::RandomState>,
+    places: FastMap<usize, (usize, usize)>,
 }
 
 /// A window whose waiting is not known yet.
@@ -46,16 +45,14 @@ struct OpenWindow {
 struct OpenLane {
     lane: DrawnLane,
     rows: Vec<usize>,
-    /// Number of its device over all ranks.
     device: Option<usize>,
 }
 
 impl TimelineFold {
-    /// Takes in one rank.
-    pub fn rank(&mut self, tables: &RankTables) {
+    pub(crate) fn rank(&mut self, tables: &RankTables) {
         let mut reader = LaneReader::new(tables);
-        let kernels = longest::of_kernels(tables);
-        let operators = longest::of_operators(tables);
+        let kernels = longest_kernels(tables);
+        let operators = longest_operators(tables);
         reader.keep.extend(kernels.iter().map(|one| one.row));
         reader.keep.extend(operators.iter().map(|one| operator_key(one.row)));
         self.places.clear();
@@ -72,7 +69,7 @@ impl TimelineFold {
             self.longest_operator(tables, &reader, one);
         }
         self.ranks += 1;
-        self.devices += collectives::devices(tables).count();
+        self.devices += runs(&tables.kernels.device).count();
     }
 
     fn first_rank(&mut self, tables: &RankTables, reader: &LaneReader<'_>) {
@@ -134,7 +131,7 @@ impl TimelineFold {
             }
         }
         let number = |device: i32| {
-            let at = collectives::devices(tables).position(|(known, _)| known == device);
+            let at = runs(&tables.kernels.device).position(|(known, _)| known == device);
             at.map(|at| self.devices + at)
         };
         let lanes = lanes
@@ -144,12 +141,11 @@ impl TimelineFold {
         self.windows.push(OpenWindow { rank: tables.rank, step, window, lanes });
     }
 
-    /// The collectives of a further rank in the steps that are drawn.
     fn collectives(&mut self, tables: &RankTables, reader: &LaneReader<'_>) {
         let roles = Roles::new(tables);
         let own = steps::sums(tables);
         let kernels = &tables.kernels;
-        for (number, (device, rows)) in collectives::devices(tables).enumerate() {
+        for (number, (device, rows)) in runs(&tables.kernels.device).enumerate() {
             let mut by_step: HashMap<i32, Vec<usize>> = HashMap::new();
             for row in rows.filter(|&row| roles.at(row) == Role::Communication) {
                 if let Some(phase) = kernels.phase_id[row].get() {
@@ -219,7 +215,6 @@ impl TimelineFold {
         self.keep_longest((name, true), row, ops.ts_ns[one.row], one.dur_ns);
     }
 
-    /// Whether there is room for the neighbours of a longest call.
     fn fits(&mut self, lanes: &[BuiltLane]) -> bool {
         let slices: usize = lanes.iter().map(|lane| lane.rows.len()).sum();
         let fits = self.neighbours + slices <= NEIGHBOURS_IN_ALL;
@@ -234,7 +229,7 @@ impl TimelineFold {
     }
 
     /// What is drawn, now that it is known who waited for whom; `None` where there is nothing.
-    pub fn finish(self, waiting: Option<&Waiting>) -> Option<DrawnTimeline> {
+    pub(crate) fn finish(self, waiting: Option<&Waiting>) -> Option<DrawnTimeline> {
         if self.windows.is_empty() {
             return None;
         }
@@ -301,7 +296,6 @@ fn whole(step: &StepSums, tables: &RankTables) -> Interval {
     (host.clamp(earliest, step.start_ns), step.end_ns)
 }
 
-/// A call with its neighbours on the same row of slices.
 fn around((ts, dur): (&[i64], &[i64]), row: usize, is_same: impl Fn(usize) -> bool) -> Interval {
     let own = span(ts[row], dur[row]);
     let first = (0..NEIGHBOURS).filter_map(|by| row.checked_sub(by)).take_while(|&at| is_same(at)).last();
@@ -311,4 +305,41 @@ fn around((ts, dur): (&[i64], &[i64]), row: usize, is_same: impl Fn(usize) -> bo
     let start = first.map_or(own.0, |at| ts[at]).max(own.0.saturating_sub(far)).min(own.0);
     let end = last.map_or(own.1, |at| span(ts[at], dur[at]).1).min(own.1.saturating_add(far)).max(own.1);
     (start, end)
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Longest {
+    name: NameId,
+    row: usize,
+    dur_ns: i64,
+    total_ns: i64,
+    start_ns: i64,
+}
+
+fn of_table(names: &[NameId], ts: &[i64], dur: &[i64], most: usize) -> Vec<Longest> {
+    let mut found: FastMap<NameId, Longest> = FastMap::default();
+    for (row, &name) in names.iter().enumerate() {
+        let (dur_ns, start_ns) = (dur[row], ts[row]);
+        let known = found.entry(name).or_insert(Longest { name, row, dur_ns, total_ns: 0, start_ns });
+        known.total_ns = known.total_ns.saturating_add(dur_ns);
+        // Of equal ones the first in time.
+        if (dur_ns, std::cmp::Reverse(start_ns)) > (known.dur_ns, std::cmp::Reverse(known.start_ns)) {
+            *known = Longest { row, dur_ns, start_ns, ..*known };
+        }
+    }
+    let mut found: Vec<Longest> = found.into_values().collect();
+    // Ids differ from rank to rank and from run to run, times do not.
+    found.sort_by_key(|one| (std::cmp::Reverse(one.total_ns), one.start_ns, one.row));
+    found.truncate(most);
+    found
+}
+
+fn longest_kernels(tables: &RankTables) -> Vec<Longest> {
+    let kernels = &tables.kernels;
+    of_table(&kernels.kernel_id, &kernels.ts_ns, &kernels.dur_ns, KERNEL_NAMES)
+}
+
+fn longest_operators(tables: &RankTables) -> Vec<Longest> {
+    let ops = &tables.ops;
+    of_table(&ops.name_id, &ops.ts_ns, &ops.dur_ns, OPERATOR_NAMES)
 }

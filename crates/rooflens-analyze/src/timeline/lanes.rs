@@ -8,39 +8,30 @@ use rooflens_schema::{NameId, RankTables};
 
 use super::budget::{DEPTH, LANE_SLICES, LANES};
 use super::slices::{
-    Slice, column, in_a_row, main_thread, merged, of_thread, operator_key, overlaps, plain, starting_within,
-    within,
+    Slice, column, in_a_row, main_thread, merged, operator_key, overlaps, plain, starting_within, within,
 };
 use super::{DrawnLane, DrawnName, LaneKind};
 use crate::by_name::ByName;
-use crate::interval::{Interval, span};
+use crate::interval::{Interval, rows_of, span};
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::{KernelClasses, Line, of_operator};
 
-/// Names that slices refer to, over all ranks.
 pub(super) type Names = ByName<DrawnName>;
 
 /// A lane and the rows that its slices are of.
 pub(super) struct BuiltLane {
     pub(crate) lane: DrawnLane,
-    /// Row of each slice in its table.
     pub(crate) rows: Vec<usize>,
-    /// The device whose activities they are.
     pub(crate) device: Option<i32>,
 }
 
-/// Reads slices out of the tables of one rank.
 pub(super) struct LaneReader<'a> {
     tables: &'a RankTables,
     classes: KernelClasses,
     dim_rows: Vec<u32>,
-    /// Rows that must stay slices of their own.
     pub(crate) keep: HashSet<usize, foldhash::fast::RandomState>,
-    /// Most slices of a lane.
     pub(crate) lane_slices: usize,
-    /// Streams: device, stream, rows.
     streams: Vec<(i32, i32, Range<usize>)>,
-    /// The thread that launched most, or has the most operators.
     thread: Option<i64>,
 }
 
@@ -66,7 +57,6 @@ impl<'a> LaneReader<'a> {
         }
     }
 
-    /// Every lane of a window.
     pub(crate) fn window(&self, window: Interval, names: &mut Names) -> Vec<BuiltLane> {
         let mut lanes = vec![self.phases(window, names), self.layers(window)];
         let mut devices: Vec<i32> = self.streams.iter().map(|stream| stream.0).collect();
@@ -84,7 +74,6 @@ impl<'a> LaneReader<'a> {
         lanes
     }
 
-    /// The streams of a device, the busiest ones.
     pub(crate) fn streams(&self, window: Interval, device: i32, names: &mut Names) -> Vec<BuiltLane> {
         let of_device = self.streams.iter().filter(|stream| stream.0 == device);
         let mut found: Vec<(i32, Vec<Slice>)> = of_device
@@ -113,7 +102,6 @@ impl<'a> LaneReader<'a> {
             .collect()
     }
 
-    /// An activity of a device as a slice.
     pub(crate) fn activity(&self, row: usize, names: &mut Names) -> Slice {
         let kernels = &self.tables.kernels;
         let (start, end) = span(kernels.ts_ns[row], kernels.dur_ns[row]);
@@ -122,20 +110,13 @@ impl<'a> LaneReader<'a> {
             Some(self.operator_name(name, names))
         });
         Slice {
-            start,
-            end,
-            what: self.kernel_name(kernels.kernel_id[row], names),
             layer: kernels.layer[row].get().unwrap_or(-1),
             operator: operator.unwrap_or(-1),
             launch: kernels.launch_delay_ns[row].get().unwrap_or(-1),
-            wait: -1,
-            row,
-            count: 1,
-            busy: end.saturating_sub(start),
+            ..plain(start, end, self.kernel_name(kernels.kernel_id[row], names), row)
         }
     }
 
-    /// One activity without its neighbours.
     pub(crate) fn kernel_alone(&self, window: Interval, row: usize, names: &mut Names) -> BuiltLane {
         let (device, stream) = (self.tables.kernels.device[row], self.tables.kernels.stream[row]);
         let slice = self.activity(row, names);
@@ -150,11 +131,8 @@ impl<'a> LaneReader<'a> {
         if known.name.is_empty() {
             let row = self.dim_rows.get(id.index()).map_or(usize::MAX, |&row| row as usize);
             let short = self.tables.kernel_dim.short_name.get(row).map_or(text, String::as_str);
-            *known = DrawnName {
-                name: text.to_owned(),
-                short_name: short.to_owned(),
-                class: Some(self.classes.of(id)),
-            };
+            let class = Some(self.classes.of(id));
+            *known = DrawnName { name: text.to_owned(), short_name: short.to_owned(), class };
         }
         slot as i32
     }
@@ -178,7 +156,6 @@ impl<'a> LaneReader<'a> {
         slot as i32
     }
 
-    /// Idle time of a device, by cause.
     fn idle(&self, window: Interval, device: i32) -> BuiltLane {
         let kernels = &self.tables.kernels;
         let mut slices = Vec::new();
@@ -231,7 +208,6 @@ impl<'a> LaneReader<'a> {
         self.lane(LaneKind::Layers, title, window, slices)
     }
 
-    /// Steps of the device's time.
     fn phases(&self, window: Interval, names: &mut Names) -> BuiltLane {
         let phases = &self.tables.phases;
         let are_steps = phases.are_steps();
@@ -272,9 +248,9 @@ impl<'a> LaneReader<'a> {
     }
 
     /// Operators of a thread, a lane for each depth.
-    pub fn operators(&self, window: Interval, thread: i64, names: &mut Names) -> Vec<BuiltLane> {
+    pub(crate) fn operators(&self, window: Interval, thread: i64, names: &mut Names) -> Vec<BuiltLane> {
         let ops = &self.tables.ops;
-        let rows = of_thread(&ops.tid, thread);
+        let rows = rows_of(&ops.tid, thread);
         let shortest = window.1.saturating_sub(window.0) / 4_000;
         let mut by_depth: Vec<Vec<Slice>> = vec![Vec::new(); DEPTH as usize];
         let mut inside = starting_within(&ops.ts_ns, rows.clone(), window);
@@ -304,7 +280,6 @@ impl<'a> LaneReader<'a> {
         lanes.map(|(depth, slices)| self.lane(LaneKind::Operators, title(depth), window, slices)).collect()
     }
 
-    /// One operator that is too deep in others to be drawn with them.
     pub(crate) fn operator_alone(&self, window: Interval, row: usize, names: &mut Names) -> BuiltLane {
         let ops = &self.tables.ops;
         let (start, end) = span(ops.ts_ns[row], ops.dur_ns[row]);
@@ -314,7 +289,7 @@ impl<'a> LaneReader<'a> {
 
     fn calls(&self, window: Interval, thread: i64, names: &mut Names) -> BuiltLane {
         let api = &self.tables.api;
-        let rows = within(&api.ts_ns, &api.dur_ns, of_thread(&api.tid, thread), window);
+        let rows = within(&api.ts_ns, &api.dur_ns, rows_of(&api.tid, thread), window);
         let mut reached = i64::MIN;
         let mut slices = Vec::new();
         for row in rows {
@@ -328,7 +303,6 @@ impl<'a> LaneReader<'a> {
         self.lane(LaneKind::Calls, "host · driver calls".to_owned(), window, slices)
     }
 
-    /// Slices that may overlap, in as many lanes as it takes.
     fn stacked(&self, kind: LaneKind, title: &str, window: Interval, slices: Vec<Slice>) -> Vec<BuiltLane> {
         let mut rows: Vec<(i64, Vec<Slice>)> = Vec::new();
         for slice in slices {
@@ -347,7 +321,6 @@ impl<'a> LaneReader<'a> {
         lanes.map(|(lane, (_, slices))| self.lane(kind, title(lane), window, slices)).collect()
     }
 
-    /// A lane of slices that follow each other.
     pub(crate) fn lane(
         &self,
         kind: LaneKind,

@@ -9,7 +9,6 @@
 mod budget;
 mod fold;
 mod lanes;
-mod longest;
 mod slices;
 mod steps;
 #[cfg(test)]
@@ -47,7 +46,6 @@ pub struct DrawnTimeline {
 
 impl DrawnTimeline {
     /// Whether every position in it leads somewhere: a file may hold anything.
-    #[must_use]
     pub fn is_sound(&self) -> bool {
         let is_name = |at: i64| at < self.names.len() as i64;
         let lane = |lane: &DrawnLane| {
@@ -133,13 +131,11 @@ pub struct DrawnStep {
 
 impl DrawnStep {
     /// Its time, from its first activity to the end of its last: what is drawn, and what tables of steps have.
-    #[must_use]
     pub fn wall_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
     /// Time on its devices that is no line of its own: other steps overlap it, or nothing tells whose it is.
-    #[must_use]
     pub fn others_ns(&self) -> i64 {
         let all = self.wall_ns().saturating_mul(i64::try_from(self.devices).unwrap_or(i64::MAX));
         self.lines.iter().fold(all, |rest, ns| rest.saturating_sub(*ns)).max(0)

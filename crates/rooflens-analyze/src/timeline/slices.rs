@@ -8,7 +8,6 @@ use rooflens_schema::RankTables;
 use super::LaneKind;
 use crate::interval::{Interval, span};
 
-/// A slice before it is part of a lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slice {
     pub(crate) start: i64,
@@ -18,14 +17,11 @@ pub(super) struct Slice {
     pub(crate) operator: i32,
     pub(crate) launch: i64,
     pub(crate) wait: i64,
-    /// Row of its table; what a longest call is found by.
     pub(crate) row: usize,
-    /// How many it stands for, and their time.
     pub(crate) count: usize,
     pub(crate) busy: i64,
 }
 
-/// Rows of operators beside those of kernels, in one set.
 pub(super) fn operator_key(row: usize) -> usize {
     row | (1 << (usize::BITS - 1))
 }
@@ -58,7 +54,6 @@ pub(super) fn in_a_row(slices: &mut [Slice]) {
     }
 }
 
-/// Merges short neighbours until a lane has room for all.
 pub(super) fn merged(
     mut slices: Vec<Slice>,
     window: Interval,
@@ -118,10 +113,6 @@ pub(super) fn within(ts: &[i64], dur: &[i64], rows: Range<usize>, window: Interv
         found.start -= 1;
     }
     found
-}
-
-pub(super) fn of_thread(tid: &[i64], thread: i64) -> Range<usize> {
-    tid.partition_point(|&tid| tid < thread)..tid.partition_point(|&tid| tid <= thread)
 }
 
 /// The thread with the most calls that launched something; else the one with the most operator time.

@@ -6,28 +6,22 @@ use rooflens_schema::RankTables;
 use rooflens_schema::tables::PhaseKind;
 
 use super::budget::{STEP_NUMBERS, STEPS};
-use crate::collectives::{self, Waiting};
+use crate::collectives::Waiting;
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::{self, KernelClasses, Line};
 use crate::role::{Role, Roles};
 use crate::{interval, recording};
 
-/// A step before it is drawn.
 #[derive(Debug, Clone)]
 pub(super) struct StepSums {
-    /// Row of `phases`.
     pub(crate) row: usize,
-    /// Which of the steps of its kind it is.
     pub(crate) of_kind: usize,
     pub(crate) kind: PhaseKind,
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
-    /// Devices that were active in it.
     pub(crate) devices: usize,
-    /// The gaps before the first activity of each device.
     pub(crate) before_ns: i64,
     pub(crate) activities: usize,
-    /// Stretches of collectives in which nothing else ran.
     exposed: Vec<ExposedStretch>,
     pub(crate) is_excluded: bool,
     pub(crate) lines: [i64; Line::ALL.len()],
@@ -35,19 +29,15 @@ pub(super) struct StepSums {
     pub(crate) layers: BTreeMap<i32, i64>,
 }
 
-/// A stretch of a collective in which nothing else ran.
 #[derive(Debug, Clone)]
 struct ExposedStretch {
-    /// Position of its device among those of the rank.
     device: usize,
     row: u32,
-    /// From the start of the kernel.
     from_ns: i64,
     ns: i64,
 }
 
 impl StepSums {
-    /// The part of its exposed communication that is waiting for other ranks, now that it is known who came last.
     pub(crate) fn waited_ns(&self, waiting: &Waiting) -> i64 {
         let wait = |stretch: &ExposedStretch| {
             let until_ns = waiting.of(stretch.device, stretch.row).unwrap_or(0);
@@ -74,7 +64,6 @@ impl StepSums {
         }
     }
 
-    /// From its first activity to the end of its last.
     pub(crate) fn wall_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
@@ -90,7 +79,6 @@ impl StepSums {
     }
 }
 
-/// The steps of a rank with time of their own, by start.
 pub(super) fn sums(tables: &RankTables) -> Vec<StepSums> {
     let mut steps: BTreeMap<i32, StepSums> = BTreeMap::new();
     if tables.kernels.is_empty() {
@@ -123,7 +111,7 @@ fn of_devices(tables: &RankTables, steps: &mut BTreeMap<i32, StepSums>) {
     let kernels = &tables.kernels;
     let (roles, classes) = (Roles::new(tables), KernelClasses::new(tables));
     let unrecorded = interval::merge(recording::waits(tables).unrecorded);
-    for (device, (_, rows)) in collectives::devices(tables).enumerate() {
+    for (device, (_, rows)) in interval::runs(&tables.kernels.device).enumerate() {
         let charged = ledger::charges(tables, &roles, rows.clone(), |row, stretch| {
             let phase = kernels.phase_id[row].get().filter(|_| roles.at(row) == Role::Communication);
             if let Some(step) = step_of(tables, steps, phase) {
@@ -234,7 +222,6 @@ fn evenly(count: usize) -> Vec<usize> {
     (0..1usize << bits).map(reversed).filter(|&at| at < count).collect()
 }
 
-/// Positions of the steps whose sums are kept, in order: all, or the most interesting ones.
 pub(super) fn kept(steps: &[StepSums], order: &[usize]) -> Vec<usize> {
     let columns = Line::ALL.len() + classes(steps).len() + layers(steps).len();
     let most = STEPS.min(STEP_NUMBERS / columns.max(1)).max(8);

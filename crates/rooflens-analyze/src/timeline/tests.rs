@@ -6,7 +6,6 @@ use super::*;
 use crate::analyses::Ledger;
 use crate::sample::{Sample, findings, some_of_everything};
 
-/// Starts and durations of a lane, since the run's clock base.
 fn slices(window: &DrawnWindow, kind: LaneKind) -> Vec<(i64, i64)> {
     let mut found = Vec::new();
     for lane in window.lanes.iter().filter(|lane| lane.kind == kind) {
@@ -19,7 +18,6 @@ fn slices(window: &DrawnWindow, kind: LaneKind) -> Vec<(i64, i64)> {
     found
 }
 
-/// Steps of two layers; layer 1 is slow in step 3.
 fn stepped(steps: i64) -> RankTables {
     let mut sample = Sample::new(0);
     for step in 0..steps {
@@ -61,7 +59,6 @@ fn sums_of_steps_are_those_of_the_ledger() {
     }
 }
 
-/// Steps on two streams, of which the second in the table begins first, and idle time in between.
 fn on_two_streams() -> RankTables {
     let mut sample = Sample::new(0);
     for step in 0..4 {

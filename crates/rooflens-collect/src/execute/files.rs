@@ -22,7 +22,6 @@ pub(crate) struct FileFacts {
     pub(crate) sha256: String,
 }
 
-/// Every file below a folder, sorted, but for one.
 pub(super) fn facts(folder: &Path, but: &str) -> std::io::Result<Vec<FileFacts>> {
     let mut paths = Vec::new();
     walk(folder, &mut paths)?;
@@ -53,21 +52,29 @@ fn walk(folder: &Path, into: &mut Vec<PathBuf>) -> std::io::Result<()> {
 }
 
 /// The length of a file, and the SHA-256 of its bytes in hexadecimal.
-///
-/// # Errors
-/// The system's answer, where it cannot be read.
 pub fn digest(path: &Path) -> std::io::Result<(u64, String)> {
+    digest_while(path, |_| true).map(Option::unwrap_or_default)
+}
+
+/// The same, as long as `goes_on`, which gets the number of bytes so far; `None` if it ended early.
+pub(crate) fn digest_while(
+    path: &Path,
+    mut goes_on: impl FnMut(u64) -> bool,
+) -> std::io::Result<Option<(u64, String)>> {
     let mut file = File::open(path)?;
     let mut digest = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
+    let mut buffer = vec![0; 1 << 20];
     let mut bytes = 0;
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok((bytes, hex(&digest.finalize()))),
+            0 => return Ok(Some((bytes, hex(&digest.finalize())))),
             read => {
                 bytes += read as u64;
                 digest.update(&buffer[..read]);
             }
+        }
+        if !goes_on(bytes) {
+            return Ok(None);
         }
     }
 }
@@ -85,7 +92,6 @@ pub(super) fn is_there(path: &Path) -> bool {
 /// Bytes of a log's end that are looked at.
 const TAIL_BYTES: u64 = 1 << 14;
 
-/// The last lines of a log, made safe for a terminal.
 pub(crate) fn tail(path: &Path, lines: usize) -> Vec<String> {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(path)?;

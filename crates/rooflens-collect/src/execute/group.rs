@@ -5,17 +5,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-/// How long killed processes are waited for.
 const FAREWELL: Duration = Duration::from_secs(30);
-/// How often one looks.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// The group of a process that leads one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Group(Pid);
 
 impl Group {
-    /// The group that a process leads.
     pub(crate) fn led_by(process: u32) -> Option<Self> {
         Pid::from_raw(i32::try_from(process).ok()?).map(Group)
     }
@@ -26,17 +22,14 @@ impl Group {
         let _ = kill_process_group(self.0, Signal::INT);
     }
 
-    /// Asks everybody in it to end.
     pub(crate) fn terminate(self) {
         let _ = kill_process_group(self.0, Signal::TERM);
     }
 
-    /// Whether anybody in it lives.
     pub(crate) fn is_alive(self) -> bool {
         test_kill_process_group(self.0).is_ok() && !self.living().is_empty()
     }
 
-    /// Kills everybody in it.
     pub(crate) fn kill(self) {
         let _ = kill_process_group(self.0, Signal::KILL);
     }

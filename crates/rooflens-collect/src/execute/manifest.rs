@@ -54,7 +54,6 @@ pub struct Manifest<'a> {
     pub(crate) files: Vec<FileFacts>,
 }
 
-/// Writes the manifest of a step into its folder.
 pub(super) fn write(
     folder: &Path,
     step: &PlannedStep,

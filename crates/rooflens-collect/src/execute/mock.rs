@@ -5,10 +5,10 @@ use std::time::SystemTime;
 
 use rooflens_schema::RunDir;
 
-use super::event::{EventSummary, WorkloadEvent};
-use super::files;
+use super::event::{EventSummary, Listener};
 use super::manifest;
 use super::outcome::{StepEnd, StepOutcome};
+use super::process::missing;
 use super::{Executor, StepObserver};
 use crate::error::ExecuteError;
 use crate::plan::{PlannedStep, ProcessCommand, RunFolders};
@@ -31,21 +31,16 @@ impl Executor for Scripted {
         watch: &dyn StepObserver,
     ) -> Result<StepOutcome, ExecuteError> {
         let folder = RunDir::new(&places.run).raw(&step.name);
-        let mut told = EventSummary::default();
+        let mut listener = Listener { step, watch, heard: EventSummary::default() };
+        std::fs::create_dir_all(&folder).map_err(|source| ExecuteError::unwritable(&folder, source))?;
         for (name, bytes) in self.files.get(&step.name).into_iter().flatten() {
             let path = folder.join(name);
             let parent = path.parent().unwrap_or(&folder);
             let written = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, bytes));
             written.map_err(|source| ExecuteError::unwritable(&path, source))?;
-            if name == "events.jsonl" {
-                for event in bytes.split(|byte| *byte == b'\n').filter_map(WorkloadEvent::parse) {
-                    told.add(&event);
-                    watch.event(step, &event);
-                }
-            }
         }
-        let expected = command.expects.iter().filter(|path| !files::is_there(&places.run.join(path)));
-        let missing: Vec<String> = expected.cloned().collect();
+        listener.read_file(&folder.join("events.jsonl"));
+        let missing = missing(command, places);
         let code = self.exit_codes.get(&step.name).copied().unwrap_or(0);
         let end = match code {
             0 if missing.is_empty() => StepEnd::Done,
@@ -58,14 +53,13 @@ impl Executor for Scripted {
             exit_code: Some(code),
             signal: None,
             duration_ns: 0,
-            events: told,
+            events: listener.heard,
             missing,
             left_behind: Vec::new(),
             tail: Vec::new(),
             install: None,
             manifest_error: None,
         };
-        std::fs::create_dir_all(&folder).map_err(|source| ExecuteError::unwritable(&folder, source))?;
         manifest::write(&folder, step, command, places, SystemTime::UNIX_EPOCH, &outcome)?;
         Ok(outcome)
     }

@@ -9,19 +9,18 @@ mod mock;
 mod outcome;
 mod process;
 mod program;
-mod reader;
 mod transform;
 
 pub use self::event::{EventSummary, WorkloadEvent};
 pub use self::files::digest;
-pub(crate) use self::files::tail as log_lines;
+pub(crate) use self::files::{digest_while, tail as log_lines};
 pub(crate) use self::group::Group;
 pub use self::manifest::{MANIFEST, Manifest};
 pub use self::mock::Scripted;
 pub use self::outcome::{StepEnd, StepFault, StepOutcome};
 pub use self::process::Processes;
 pub use self::program::{find_program, named_program};
-pub use self::transform::{TransformError, transform};
+pub use self::transform::transform;
 use crate::error::ExecuteError;
 use crate::plan::{PlannedStep, ProcessCommand, RunFolders};
 
@@ -51,9 +50,6 @@ pub enum StopRequest {
 /// Takes a step that starts a process.
 pub trait Executor {
     /// Takes it, and waits for its end.
-    ///
-    /// # Errors
-    /// [`ExecuteError`], where it could not even be started. Whatever a process does is a [`StepOutcome`].
     fn run(
         &self,
         step: &PlannedStep,

@@ -27,7 +27,6 @@ pub struct StepOutcome {
     pub left_behind: Vec<i32>,
     /// The end of what it printed.
     pub tail: Vec<String>,
-    /// The command that installs what the workload needs.
     pub(crate) install: Option<String>,
     /// Why its manifest could not be written.
     pub manifest_error: Option<String>,
@@ -64,13 +63,11 @@ pub enum StepFault {
 
 impl StepOutcome {
     /// Whether all went well.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.end == StepEnd::Done
     }
 
     /// Whose fault it is.
-    #[must_use]
     pub fn fault(&self) -> StepFault {
         let class = self.events.error.as_ref().and_then(|error| error.text("class"));
         match (self.end, class) {
@@ -85,7 +82,6 @@ impl StepOutcome {
     }
 
     /// What happened, in a sentence without its subject: `was killed by signal 9 (SIGKILL)`.
-    #[must_use]
     pub fn verdict(&self) -> String {
         match self.end {
             StepEnd::Done => "ended well".to_owned(),
@@ -114,7 +110,6 @@ impl StepOutcome {
     }
 
     /// What helps, where that is known.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         if let Some(refusal) = self.refusal() {
             return Some(refusal.hint().to_owned());

@@ -6,29 +6,25 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant, SystemTime};
 
 use rooflens_schema::RunDir;
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use super::event::{EventSummary, WorkloadEvent};
+use super::event::{EventSummary, Line, Listener, read_events};
 use super::files;
 use super::group::Group;
 use super::manifest;
 use super::outcome::{StepEnd, StepOutcome};
 use super::program::find_program;
-use super::reader::{self, Line};
 use super::{Executor, StepObserver, StopRequest};
 use crate::error::ExecuteError;
 use crate::plan::{PlannedStep, ProcessCommand, RunFolders};
 use crate::profilers::SESSION;
 
-/// The variable that tells a workload where its events go.
 const EVENTS: &str = "ROOFLENS_EVENTS_FD";
-/// How often a process is looked at while it tells nothing.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Lines of a log that are shown.
 const TAIL_LINES: usize = 20;
 
 /// Real processes.
@@ -58,11 +54,11 @@ impl Executor for Processes {
         let (mut child, lines) = start(&folder, command, places)?;
         watch.started(child.id());
         let group = Group::led_by(child.id());
-        let mut told = EventSummary::default();
+        let mut listener = Listener { step, watch, heard: EventSummary::default() };
         let deadline = command.timeout_s.map(|seconds| begin + Duration::from_secs(seconds));
         let mut guard = Guard { group, deadline, grace: self.grace, asked: None };
         let status = loop {
-            listen(&lines, LOOK_EVERY, &mut told, step, watch);
+            listener.listen(&lines, LOOK_EVERY);
             // Until the leader is waited for nobody else can have its id: signals reach the right group.
             if let Some(status) = wait(&mut child)? {
                 break status;
@@ -71,9 +67,9 @@ impl Executor for Processes {
             watch.tick();
         };
         let left_behind = group.map(Group::end).unwrap_or_default();
-        drain(&lines, &mut told, step, watch);
-        if told == EventSummary::default() {
-            told = told_in_file(&folder, step, watch);
+        listener.drain(&lines);
+        if listener.heard == EventSummary::default() {
+            listener.read_file(&folder.join("events.jsonl"));
         }
         let mut outcome = StepOutcome {
             step: step.name.clone(),
@@ -81,7 +77,7 @@ impl Executor for Processes {
             exit_code: status.code(),
             signal: status.signal(),
             duration_ns: u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX),
-            events: told,
+            events: listener.heard,
             missing: missing(command, places),
             left_behind,
             tail: Vec::new(),
@@ -116,8 +112,7 @@ fn start(
         File::create(&path).map_err(|source| ExecuteError::unwritable(path, source))
     };
     let (stdout, stderr) = (log("stdout.log")?, log("stderr.log")?);
-    let unstartable =
-        |source: io::Error| ExecuteError::Unstartable { program: program.display().to_string(), source };
+    let unstartable = |source: io::Error| ExecuteError::unstartable(&program.display().to_string(), &source);
     let (reader, writer) = io::pipe().map_err(unstartable)?;
     // The one descriptor that a child shall inherit. Nothing else is started meanwhile, and our own
     // copy is closed as soon as the child has its own: the pipe ends with the workload.
@@ -136,7 +131,7 @@ fn start(
         .spawn()
         .map_err(unstartable)?;
     drop(writer);
-    Ok((child, reader::start(reader)))
+    Ok((child, read_events(reader)))
 }
 
 /// Unlike that of any other step, on this machine and at any time.
@@ -146,60 +141,8 @@ fn session() -> String {
 }
 
 fn wait(child: &mut Child) -> Result<Option<ExitStatus>, ExecuteError> {
-    let unknown = |source| ExecuteError::Unstartable { program: "the workload".to_owned(), source };
+    let unknown = |source| ExecuteError::unstartable("the workload", &source);
     child.try_wait().map_err(unknown)
-}
-
-/// Takes what is told within some time.
-fn listen(
-    lines: &Receiver<Line>,
-    within: Duration,
-    told: &mut EventSummary,
-    step: &PlannedStep,
-    watch: &dyn StepObserver,
-) {
-    match lines.recv_timeout(within) {
-        Ok(line) => {
-            take(line, told, step, watch);
-            while let Ok(line) = lines.try_recv() {
-                take(line, told, step, watch);
-            }
-        }
-        Err(RecvTimeoutError::Timeout) => {}
-        // The pipe is closed, yet the process goes on.
-        Err(RecvTimeoutError::Disconnected) => std::thread::sleep(within),
-    }
-}
-
-/// Takes what was told before the end, until the pipe is closed. Whoever left the group may hold it for ever: they
-/// are waited for a little, and only they, however busy the machine is.
-fn drain(lines: &Receiver<Line>, told: &mut EventSummary, step: &PlannedStep, watch: &dyn StepObserver) {
-    const LAST_WORDS: Duration = Duration::from_secs(5);
-    while let Ok(line) = lines.recv_timeout(LAST_WORDS) {
-        take(line, told, step, watch);
-    }
-}
-
-/// What the workload noted in its own file. `conda run` closes every descriptor but the standard ones, so
-/// that nothing comes through the pipe.
-fn told_in_file(folder: &Path, step: &PlannedStep, watch: &dyn StepObserver) -> EventSummary {
-    let mut told = EventSummary::default();
-    let lines = fs::read(folder.join("events.jsonl")).unwrap_or_default();
-    for event in lines.split(|byte| *byte == b'\n').filter_map(WorkloadEvent::parse) {
-        told.add(&event);
-        watch.event(step, &event);
-    }
-    told
-}
-
-fn take(line: Line, told: &mut EventSummary, step: &PlannedStep, watch: &dyn StepObserver) {
-    match line {
-        Line::Event(event) => {
-            told.add(&event);
-            watch.event(step, &event);
-        }
-        Line::Garbage(line) => told.add_garbage(&line),
-    }
 }
 
 /// Ends a process that takes too long or is not wanted any more: asks first, then kills.
@@ -249,11 +192,10 @@ fn end(status: ExitStatus, asked: Option<StepEnd>, missing: &[String]) -> StepEn
     }
 }
 
-fn missing(command: &ProcessCommand, places: &RunFolders) -> Vec<String> {
+pub(super) fn missing(command: &ProcessCommand, places: &RunFolders) -> Vec<String> {
     command.expects.iter().filter(|path| !files::is_there(&places.run.join(path))).cloned().collect()
 }
 
-/// How to get what the workload needs, where it needs anything.
 fn install(command: &ProcessCommand, places: &RunFolders) -> Option<String> {
     if command.packages.is_empty() || command.install.is_empty() {
         return None;
@@ -262,7 +204,6 @@ fn install(command: &ProcessCommand, places: &RunFolders) -> Option<String> {
     Some(words.chain(command.packages.iter().cloned()).collect::<Vec<String>>().join(" "))
 }
 
-/// The end of what it printed: of its complaints, where it has any.
 fn log_tail(folder: &Path) -> Vec<String> {
     let complaints = files::tail(&folder.join("stderr.log"), TAIL_LINES);
     if complaints.is_empty() { files::tail(&folder.join("stdout.log"), TAIL_LINES) } else { complaints }

@@ -7,24 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::error::ExecuteError;
 use crate::plan::{ProcessCommand, RunFolders};
 
-/// Names that the same program often has.
-const INSTEAD: &[&str] = &["python3", "python"];
-
 /// Where the program of a command is.
-///
-/// # Errors
-/// [`ExecuteError::NoProgram`].
 pub fn find_program(command: &ProcessCommand, places: &RunFolders) -> Result<PathBuf, ExecuteError> {
-    let Some(word) = command.argv.first() else {
-        return Err(ExecuteError::NoProgram { program: String::new(), instead: Vec::new() });
-    };
-    let program = PathBuf::from(word.resolve(places));
+    let program = command.argv.first().map(|word| PathBuf::from(word.resolve(places))).unwrap_or_default();
     named_program(&program).ok_or_else(|| {
-        let instead = INSTEAD.iter().filter(|name| on_path(Path::new(name)).is_some());
-        ExecuteError::NoProgram {
-            program: program.display().to_string(),
-            instead: instead.map(|&name| name.to_owned()).collect(),
-        }
+        let instead = ["python3", "python"].into_iter().filter(|name| on_path(Path::new(name)).is_some());
+        ExecuteError::no_program(&program.display().to_string(), &instead.collect::<Vec<_>>())
     })
 }
 

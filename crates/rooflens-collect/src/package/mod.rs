@@ -36,7 +36,6 @@ fn digest<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> String {
 }
 
 /// The user's folder for what can be made again.
-#[must_use]
 pub fn cache_folder() -> PathBuf {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     // A relative XDG_CACHE_HOME is to be ignored, says its specification.
@@ -46,15 +45,11 @@ pub fn cache_folder() -> PathBuf {
 }
 
 /// Where [`unpack`] puts the package below a cache folder.
-#[must_use]
 pub fn folder(cache: &Path) -> PathBuf {
     cache.join("python").join(version())
 }
 
 /// Makes sure that the package stands below the cache folder as it is embedded, and tells where.
-///
-/// # Errors
-/// [`ExecuteError::Unwritable`].
 pub fn unpack(cache: &Path) -> Result<PathBuf, ExecuteError> {
     let folder = folder(cache);
     for file in FILES {
@@ -64,9 +59,6 @@ pub fn unpack(cache: &Path) -> Result<PathBuf, ExecuteError> {
 }
 
 /// Makes sure that files stand as they are embedded, in a folder of their version below `above`, and tells where.
-///
-/// # Errors
-/// [`ExecuteError::Unwritable`].
 pub fn unpack_files(above: &Path, files: &[(&str, &str)]) -> Result<PathBuf, ExecuteError> {
     let folder = above.join(digest(files.iter().copied()));
     for (path, contents) in files {

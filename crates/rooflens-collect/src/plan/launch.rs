@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::{
-    CommandWord, PlanRoot, PlannedStep, ProcessCommand, RunStage, StepWork, WorkloadPass, WrittenFile,
-};
+use super::{CommandWord, PlanRoot, PlannedStep, ProcessCommand, RunStage, StepWork, WrittenFile};
 use crate::settings::RunSettings;
 
 /// The workload of a run.
@@ -28,15 +26,11 @@ impl<'a> WorkloadLaunch<'a> {
         Self { settings, config }
     }
 
-    /// The settings of the run.
-    #[must_use]
     pub(crate) fn settings(&self) -> &RunSettings {
         self.settings
     }
 
-    /// The step that runs one pass in a process of its own.
-    #[must_use]
-    pub(crate) fn step(&self, stage: RunStage, pass: WorkloadPass, purpose: &str) -> PlannedStep {
+    pub(crate) fn step(&self, stage: RunStage, purpose: &str) -> PlannedStep {
         let runtime = &self.settings.runtime;
         let folder = format!("raw/{}", stage.name());
         let specification = format!("{folder}/spec.json");
@@ -44,15 +38,15 @@ impl<'a> WorkloadLaunch<'a> {
         let mut argv = interpreter.argv;
         argv.extend(["-m", "rooflens.workload"].map(CommandWord::plain));
         argv.push(CommandWord::In(PlanRoot::Run, specification.clone()));
-        let left = runtime.runtime.leaves(pass);
+        let left = runtime.runtime.leaves(stage);
         let command = ProcessCommand {
             argv,
             env: self.env(interpreter.env),
             cwd: CommandWord::In(PlanRoot::Project, String::new()),
-            writes: vec![self.specification(specification, &folder, stage, pass)],
+            writes: vec![self.specification(specification, &folder, stage)],
             expects: left.iter().map(|file| format!("{folder}/{file}")).collect(),
             timeout_s: runtime.timeout_s,
-            packages: runtime.runtime.packages().iter().map(|&package| package.to_owned()).collect(),
+            packages: runtime.runtime.packages.iter().map(|&package| package.to_owned()).collect(),
             install: interpreter.install,
         };
         PlannedStep {
@@ -73,15 +67,15 @@ impl<'a> WorkloadLaunch<'a> {
         env
     }
 
-    fn specification(&self, path: String, folder: &str, stage: RunStage, pass: WorkloadPass) -> WrittenFile {
+    fn specification(&self, path: String, folder: &str, stage: RunStage) -> WrittenFile {
         let mut paths = BTreeMap::from([
             ("output".into(), CommandWord::In(PlanRoot::Run, folder.to_owned())),
             ("project".into(), CommandWord::In(PlanRoot::Project, String::new())),
         ]);
-        if self.settings.runtime.runtime.keeps_weights() {
+        if self.settings.runtime.runtime.keeps_weights {
             paths.insert("cache".into(), CommandWord::In(PlanRoot::Run, WEIGHTS.to_owned()));
         }
-        let content = json!({ "pass": pass.name(), "config": only(self.config, stage) });
+        let content = json!({ "pass": stage.pass(), "config": only(self.config, stage) });
         WrittenFile { path, paths, content }
     }
 }

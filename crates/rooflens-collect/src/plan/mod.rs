@@ -2,7 +2,6 @@
 
 mod launch;
 mod shell;
-mod stage;
 mod step;
 mod word;
 
@@ -10,17 +9,15 @@ use rooflens_compose::value::Node;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::launch::WEIGHTS;
-pub(crate) use self::launch::WorkloadLaunch;
-pub use self::stage::{RunStage, WorkloadPass};
-pub use self::step::{PlannedStep, ProcessCommand, StaticWork, StepWork, WrittenFile};
+pub(crate) use self::launch::{WEIGHTS, WorkloadLaunch};
+pub(crate) use self::shell::quoted;
+pub use self::step::{PlannedStep, ProcessCommand, RunStage, StaticWork, StepWork, WrittenFile};
 pub use self::word::{CommandWord, PlanRoot, RunFolders};
 use crate::config_json;
 use crate::error::PlanError;
 use crate::profilers;
 use crate::settings::RunSettings;
 
-/// The version of `plan.json`.
 pub(crate) const PLAN_VERSION: u32 = 1;
 
 /// What is to be done, in order.
@@ -33,17 +30,11 @@ pub struct RunPlan {
 }
 
 /// The plan of a config that has nothing left to resolve.
-///
-/// # Errors
-/// [`PlanError`], where a setting is wrong or nothing is to be done.
 pub fn plan(config: &Node) -> Result<RunPlan, PlanError> {
     planned(config).map(|(_, plan)| plan)
 }
 
 /// The same, with the settings that it was made of.
-///
-/// # Errors
-/// [`PlanError`], where a setting is wrong or nothing is to be done.
 pub fn planned(config: &Node) -> Result<(RunSettings, RunPlan), PlanError> {
     let settings = RunSettings::read(config)?;
     let whole = config_json::json(config, "")?;
@@ -55,29 +46,46 @@ pub fn planned(config: &Node) -> Result<(RunSettings, RunPlan), PlanError> {
         }
     }
     if steps.is_empty() {
-        Err(PlanError::NothingToDo)
+        Err(PlanError::new(
+            "no stage is on: there is nothing to run",
+            "profiling=minimal enables the usual ones",
+        ))
     } else {
         Ok((settings, RunPlan { schema_version: PLAN_VERSION, steps }))
     }
 }
 
-/// The step of a stage; nothing for the cost of a model that nobody named.
+/// The step of a stage; `None` for the cost of a model that the config does not name.
 fn step(stage: RunStage, settings: &RunSettings, launch: &WorkloadLaunch<'_>) -> Option<PlannedStep> {
     Some(match (stage, profilers::find(stage)) {
         (_, Some(profiler)) => profiler.step(launch),
-        (RunStage::StaticAnalysis, None) => PlannedStep::static_analysis(settings, settings.model_path()?),
-        (RunStage::DirectInference, None) => {
-            launch.step(stage, WorkloadPass::Predict, "answers, without any profiler")
-        }
-        _ => {
-            launch.step(RunStage::Measure, WorkloadPass::Measure, "times of every step, without any profiler")
-        }
+        (RunStage::StaticAnalysis, None) => static_analysis(settings, settings.model_path()?),
+        (RunStage::DirectInference, None) => launch.step(stage, "answers, without any profiler"),
+        _ => launch.step(RunStage::Measure, "times of every step, without any profiler"),
     })
+}
+
+fn static_analysis(settings: &RunSettings, model: &str) -> PlannedStep {
+    let sizes = &settings.pipeline.static_analysis;
+    let batch = settings.runtime.batch_size;
+    PlannedStep {
+        name: RunStage::StaticAnalysis.name().to_owned(),
+        stage: RunStage::StaticAnalysis,
+        purpose: "model cost, computed from the config".to_owned(),
+        work: StepWork::Static(StaticWork {
+            model: CommandWord::path(PlanRoot::Project, model),
+            dtype: settings.model.dtype.clone(),
+            kv_dtype: settings.runtime.options.kv_dtype.clone(),
+            hardware: settings.hardware.name.clone(),
+            tensor_parallel: settings.runtime.options.tensor_parallel,
+            batch_sizes: if sizes.batch_sizes.is_empty() { vec![batch] } else { sizes.batch_sizes.clone() },
+            contexts: sizes.contexts.clone(),
+        }),
+    }
 }
 
 impl RunPlan {
     /// The bytes of `plan.json`.
-    #[must_use]
     pub fn to_json(&self) -> String {
         // Text keys and plain values: there is nothing that could fail.
         serde_json::to_string_pretty(self).map(|text| text + "\n").unwrap_or_default()
@@ -92,7 +100,6 @@ impl RunPlan {
     }
 
     /// The static analysis, where it is a step.
-    #[must_use]
     pub fn static_work(&self) -> Option<&StaticWork> {
         self.steps.iter().find_map(|step| match &step.work {
             StepWork::Static(work) => Some(work),

@@ -10,7 +10,6 @@ use crate::profilers::ncu::CHOSEN;
 impl RunPlan {
     /// The plan as a script. What it does is what [`execute`](crate::execute) would do, but for
     /// timeouts, logs and manifests. `package` is the command that gives the folder of the package.
-    #[must_use]
     pub fn to_shell(&self, places: &RunFolders, package: &str) -> String {
         // A shell of its own: a failure ends the script, not the shell that it is pasted into.
         let mut script = String::from("(\nset -e\n");
@@ -67,7 +66,6 @@ fn shell_of(step: &PlannedStep, places: &RunFolders) -> String {
     script
 }
 
-/// The timeline of the step before tells which launches are profiled.
 fn chosen(command: &ProcessCommand) -> String {
     let file = format!("\"$RUN\"/{CHOSEN}");
     // The settings stand in the specification that the step is given.
@@ -114,8 +112,7 @@ fn shell_word(word: &CommandWord) -> String {
     }
 }
 
-/// Text as one word.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:+=@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()

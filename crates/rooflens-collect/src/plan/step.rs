@@ -1,4 +1,4 @@
-//! A step: what is done, by whom, and what it should leave.
+//! The stages of a run, and their steps: what is done, by whom, and what it should leave.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,8 +7,62 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::{CommandWord, PlanRoot, RunFolders, RunStage};
-use crate::settings::RunSettings;
+use super::{CommandWord, RunFolders};
+
+/// A stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStage {
+    /// Headline numbers, without any profiler. On unless the config switches it off.
+    Measure,
+    /// PyTorch's profiler.
+    TorchProfiler,
+    /// Nsight Systems.
+    Nsys,
+    /// Nsight Compute.
+    Ncu,
+    /// The log of the matrix library.
+    CublasLog,
+    /// Answers.
+    DirectInference,
+    /// What the model must cost.
+    StaticAnalysis,
+}
+
+impl RunStage {
+    /// Every stage, in the order they are run in. What the model must cost comes last: how long the
+    /// prompts are is known by then.
+    pub const ALL: &[RunStage] = &[
+        RunStage::Measure,
+        RunStage::TorchProfiler,
+        RunStage::Nsys,
+        RunStage::Ncu,
+        RunStage::CublasLog,
+        RunStage::DirectInference,
+        RunStage::StaticAnalysis,
+    ];
+
+    /// Its name: `pipeline.<name>`, and the folder of what it leaves.
+    pub fn name(self) -> &'static str {
+        match self {
+            RunStage::Measure => "measure",
+            RunStage::TorchProfiler => "torch_profiler",
+            RunStage::Nsys => "nsys",
+            RunStage::Ncu => "ncu",
+            RunStage::CublasLog => "cublas_log",
+            RunStage::DirectInference => "direct_inference",
+            RunStage::StaticAnalysis => "static_analysis",
+        }
+    }
+
+    /// What the workload does in the stage's process, by its name in the specification.
+    pub(crate) fn pass(self) -> &'static str {
+        match self {
+            RunStage::DirectInference => "predict",
+            stage => stage.name(),
+        }
+    }
+}
 
 /// A step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,8 +123,6 @@ pub struct WrittenFile {
 }
 
 impl WrittenFile {
-    /// The file's text, once it is known where folders are.
-    #[must_use]
     pub(crate) fn text(&self, places: &RunFolders) -> String {
         let mut content = self.content.clone();
         if let Json::Object(object) = &mut content {
@@ -100,26 +152,4 @@ pub struct StaticWork {
     pub batch_sizes: Vec<u64>,
     /// Tokens in the cache; none: those of the prompts.
     pub contexts: Vec<u64>,
-}
-
-impl PlannedStep {
-    pub(super) fn static_analysis(settings: &RunSettings, model: &str) -> Self {
-        let sizes = &settings.pipeline.static_analysis;
-        let batch = settings.runtime.batch_size;
-        let work = StaticWork {
-            model: CommandWord::path(PlanRoot::Project, model),
-            dtype: settings.model.dtype.clone(),
-            kv_dtype: settings.runtime.options.kv_dtype.clone(),
-            hardware: settings.hardware.name.clone(),
-            tensor_parallel: settings.runtime.options.tensor_parallel,
-            batch_sizes: if sizes.batch_sizes.is_empty() { vec![batch] } else { sizes.batch_sizes.clone() },
-            contexts: sizes.contexts.clone(),
-        };
-        Self {
-            name: RunStage::StaticAnalysis.name().to_owned(),
-            stage: RunStage::StaticAnalysis,
-            purpose: "model cost, computed from the config".to_owned(),
-            work: StepWork::Static(work),
-        }
-    }
 }

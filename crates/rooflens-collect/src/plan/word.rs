@@ -25,8 +25,6 @@ pub enum PlanRoot {
 impl PlanRoot {
     const ALL: [PlanRoot; 3] = [PlanRoot::Run, PlanRoot::Project, PlanRoot::Package];
 
-    /// Its name in a shell.
-    #[must_use]
     pub(crate) fn variable(self) -> &'static str {
         match self {
             PlanRoot::Run => "RUN",
@@ -48,8 +46,6 @@ pub struct RunFolders {
 }
 
 impl RunFolders {
-    /// Where a folder is.
-    #[must_use]
     pub(crate) fn of(&self, root: PlanRoot) -> &Path {
         match root {
             PlanRoot::Run => &self.run,
@@ -77,13 +73,16 @@ pub enum CommandWord {
 
 impl CommandWord {
     /// Text as it is.
-    #[must_use]
     pub fn plain(text: impl Into<String>) -> Self {
         CommandWord::Plain(text.into())
     }
 
+    /// A program of the config: a path starts from the project's folder; a bare name is searched for in `PATH`.
+    pub(crate) fn program(name: &str) -> Self {
+        if name.contains('/') { CommandWord::path(PlanRoot::Project, name) } else { CommandWord::plain(name) }
+    }
+
     /// A path of the config: from a folder, unless it is absolute.
-    #[must_use]
     pub fn path(root: PlanRoot, path: &str) -> Self {
         if path.starts_with('/') {
             return CommandWord::plain(path);
@@ -93,7 +92,6 @@ impl CommandWord {
     }
 
     /// The text that a process gets.
-    #[must_use]
     pub fn resolve(&self, places: &RunFolders) -> OsString {
         match self {
             CommandWord::Plain(text) => text.into(),
@@ -139,7 +137,6 @@ impl CommandWord {
 }
 
 impl CommandWord {
-    /// The word that is shown so: the opposite of [`Word::shown`], as far as there is one.
     fn read(shown: &str) -> Self {
         if shown == "$PACKAGE${PYTHONPATH:+:$PYTHONPATH}" {
             return CommandWord::PythonPath(None);

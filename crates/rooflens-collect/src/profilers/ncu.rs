@@ -6,13 +6,10 @@
 //! expression matches, the launches with these numbers, each kernel counted for itself. `--kernel-name` can
 //! be given once, too, and does nothing beside `--kernel-id`.
 
-use super::Profiler;
 use crate::kernel_regex::KernelRegex;
-use crate::plan::{CommandWord, PlanRoot, PlannedStep, RunStage, StepWork, WorkloadLaunch, WorkloadPass};
+use crate::plan::{CommandWord, PlanRoot, ProcessCommand, RunStage};
 use crate::runtimes::RecordingGate;
-
-/// The profiler.
-pub(crate) struct NcuProfiler;
+use crate::settings::RunSettings;
 
 /// Where the stage finds which launches to profile, from the run's folder: the timeline tells them.
 pub const CHOSEN: &str = "raw/ncu/kernels.txt";
@@ -45,7 +42,6 @@ pub struct NcuRequest {
 
 /// The value of `--kernel-id` for kernels and launch numbers, from 1; every number where there is none. `names`
 /// are expressions for whole names.
-#[must_use]
 pub fn kernel_id(names: &[String], regexes: &[&KernelRegex], numbers: &[u64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
     let names = (!names.is_empty()).then(|| format!("^({})$", names.join("|")));
@@ -54,7 +50,6 @@ pub fn kernel_id(names: &[String], regexes: &[&KernelRegex], numbers: &[u64]) ->
 }
 
 /// The words before those of the workload.
-#[must_use]
 pub fn argv(request: &NcuRequest) -> Vec<CommandWord> {
     let mut argv = vec![request.program.clone()];
     let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| CommandWord::plain(*word)));
@@ -96,43 +91,25 @@ pub fn argv(request: &NcuRequest) -> Vec<CommandWord> {
     argv
 }
 
-impl Profiler for NcuProfiler {
-    fn stage(&self) -> RunStage {
-        RunStage::Ncu
-    }
-
-    fn about(&self) -> &'static str {
-        "counters of the kernels that take the time, by Nsight Compute"
-    }
-
-    fn step(&self, launch: &WorkloadLaunch<'_>) -> PlannedStep {
-        let mut step = launch.step(self.stage(), WorkloadPass::Ncu, self.about());
-        let settings = &launch.settings().pipeline.ncu;
-        let has_timeline = launch.settings().pipeline.has(RunStage::Nsys);
-        let StepWork::Process(command) = &mut step.work else { return step };
-        let request = NcuRequest {
-            program: match settings.program.contains('/') {
-                true => CommandWord::path(PlanRoot::Project, &settings.program),
-                false => CommandWord::plain(&settings.program),
-            },
-            set: settings.set.clone(),
-            sections: settings.sections.clone(),
-            metrics: settings.metrics.clone(),
-            clock_control: settings.clock_control.clone(),
-            gate: launch.settings().runtime.runtime.gate(settings.phase.as_deref()),
-            chosen: has_timeline.then(|| CommandWord::Text(PlanRoot::Run, CHOSEN.to_owned())),
-            kernel: settings.kernel.clone(),
-            args: settings.args.clone(),
-            // Without a timeline nothing tells one kernel from another: the first launches.
-            most: (!has_timeline).then_some(settings.top_kernels * settings.launches_per_kernel),
-            report: CommandWord::In(PlanRoot::Run, format!("raw/{}/report", self.name())),
-        };
-        let mut argv = argv(&request);
-        argv.append(&mut command.argv);
-        command.argv = argv;
-        command.expects.push(format!("raw/{}/report.ncu-rep", self.name()));
-        step
-    }
+pub(super) fn around(run: &RunSettings, command: &mut ProcessCommand) {
+    let settings = &run.pipeline.ncu;
+    let has_timeline = run.pipeline.has(RunStage::Nsys);
+    let request = NcuRequest {
+        program: CommandWord::program(&settings.program),
+        set: settings.set.clone(),
+        sections: settings.sections.clone(),
+        metrics: settings.metrics.clone(),
+        clock_control: settings.clock_control.clone(),
+        gate: run.runtime.runtime.gate(settings.phase.as_deref()),
+        chosen: has_timeline.then(|| CommandWord::Text(PlanRoot::Run, CHOSEN.to_owned())),
+        kernel: settings.kernel.clone(),
+        args: settings.args.clone(),
+        // Without a timeline, kernels cannot be ranked: take the first launches.
+        most: (!has_timeline).then_some(settings.top_kernels * settings.launches_per_kernel),
+        report: CommandWord::In(PlanRoot::Run, "raw/ncu/report".to_owned()),
+    };
+    command.argv.splice(..0, argv(&request));
+    command.expects.push("raw/ncu/report.ncu-rep".to_owned());
 }
 
 /// Why Nsight Compute profiled nothing, by what it printed.
@@ -147,7 +124,6 @@ pub enum NcuRefusal {
 }
 
 /// What of this a text tells. Exit codes tell nothing: 0 and 1 both stand for each of them.
-#[must_use]
 pub fn refusal(printed: &str) -> Option<NcuRefusal> {
     let said = |words: &str| printed.lines().any(|line| line.starts_with("==") && line.contains(words));
     if said("ERR_NVGPUCTRPERM") {
@@ -161,7 +137,6 @@ pub fn refusal(printed: &str) -> Option<NcuRefusal> {
 
 impl NcuRefusal {
     /// What helps.
-    #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
             NcuRefusal::NoDriver => "rooflens doctor checks for a GPU and its driver",
@@ -190,7 +165,6 @@ pub struct Profiled {
 }
 
 /// The launch that a line tells of.
-#[must_use]
 pub fn profiled(line: &str) -> Option<Profiled> {
     let rest = line.trim_end().strip_prefix("==PROF== Profiling \"")?;
     // A name may hold quotes; what follows the last one is ours.

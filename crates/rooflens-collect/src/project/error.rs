@@ -10,7 +10,6 @@ use rooflens_compose::{ProblemPlace, near};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The most characters of a line that an error repeats.
 const MAX_EXCERPT_CHARS: usize = 160;
 
 /// Who can fix an error; the exit code follows from it.
@@ -54,7 +53,6 @@ impl ProjectError {
     }
 
     /// An error that the environment caused.
-    #[must_use]
     pub fn environment(message: impl Into<String>) -> Self {
         Self::new(FaultClass::Environment, message)
     }
@@ -67,7 +65,6 @@ impl ProjectError {
         Self::new(FaultClass::Interrupted, "stopped")
     }
 
-    /// For `map_err` after reading or writing a path.
     pub(crate) fn io(path: &Path) -> impl Fn(io::Error) -> Self {
         move |error| {
             Self::environment(format!("{}: {error}", path.display()))
@@ -83,14 +80,17 @@ impl ProjectError {
         Self::environment(format!("'{}' cannot be written: {error}", path.display()))
     }
 
+    pub(crate) fn changed(path: &Path) -> Self {
+        Self::environment(format!("'{}' has changed since the plan was made", path.display()))
+            .hint("run the command again")
+    }
+
     /// Adds what to do about it.
-    #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds the nearest known name, if one is near.
     pub(crate) fn suggest<'a>(self, wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         match near(wanted, known).first() {
             Some(meant) => self.hint(format!("did you mean '{meant}'?")),
@@ -98,7 +98,6 @@ impl ProjectError {
         }
     }
 
-    /// Adds the line of a text that caused it.
     pub(crate) fn at(mut self, origin: &Origin, text: &str) -> Self {
         let line = usize::try_from(origin.line).unwrap_or(usize::MAX).saturating_sub(1);
         let excerpt = text.lines().nth(line).unwrap_or("").chars().take(MAX_EXCERPT_CHARS).collect();

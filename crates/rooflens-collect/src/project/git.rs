@@ -1,7 +1,5 @@
 //! Starts git: no shell, no prompts, no hooks, no surprises from the environment.
 
-use std::borrow::Cow;
-use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -45,41 +43,23 @@ const KEPT: &[&str] = &[
     "GIT_CONFIG_NOSYSTEM",
 ];
 
-/// How much of git's complaint is passed on.
 const MAX_SAID_LINES: usize = 4;
 const MAX_SAID_CHARS: usize = 600;
 
-/// Why git gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GitError {
-    /// It cannot be started.
-    #[error("git cannot be started: {source}")]
-    NotStarted {
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// The folder to start it in is not there.
+    #[error("git cannot be started: {0}")]
+    NotStarted(io::Error),
     #[error("{path}: {source}", path = path.display())]
-    NoFolder {
-        /// The folder.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// It refused.
+    NoFolder { path: PathBuf, source: io::Error },
     #[error("`git {command}` failed: {said}")]
-    Refused {
-        /// What it was asked.
-        command: String,
-        /// What it said.
-        said: String,
-    },
+    Refused { command: String, said: String },
 }
 
 impl From<GitError> for ProjectError {
     fn from(error: GitError) -> Self {
         match error {
-            GitError::NotStarted { .. } => {
+            GitError::NotStarted(_) => {
                 Self::environment(error.to_string()).hint("install git and put it on PATH")
             }
             GitError::NoFolder { path, source } => Self::io(&path)(source),
@@ -89,11 +69,10 @@ impl From<GitError> for ProjectError {
     }
 }
 
-/// Git in a folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
     folder: PathBuf,
-    protocols: Cow<'static, str>,
+    protocols: &'static str,
     index: Option<PathBuf>,
     own_repository: bool,
     user_hooks: bool,
@@ -101,11 +80,10 @@ pub(crate) struct Git {
 }
 
 impl Git {
-    /// Git in a folder, cut off from every remote.
     pub(crate) fn at(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
-            protocols: NO_PROTOCOL.into(),
+            protocols: NO_PROTOCOL,
             index: None,
             own_repository: false,
             user_hooks: false,
@@ -113,13 +91,11 @@ impl Git {
         }
     }
 
-    /// Lets git use some protocols.
-    pub(crate) fn reaching(mut self, protocols: impl Into<Cow<'static, str>>) -> Self {
-        self.protocols = protocols.into();
+    pub(crate) fn reaching(mut self, protocols: &'static str) -> Self {
+        self.protocols = protocols;
         self
     }
 
-    /// Uses another index than the repository's own.
     pub(crate) fn with_index(mut self, index: Option<PathBuf>) -> Self {
         self.index = index;
         self
@@ -143,51 +119,47 @@ impl Git {
         self
     }
 
-    /// Runs it and gives what it printed.
-    pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Vec<u8>, GitError> {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
         self.run_with_input(arguments, b"")
     }
 
-    /// The same, with something to read.
-    pub(crate) fn run_with_input<A: AsRef<OsStr>>(
-        &self,
-        arguments: &[A],
-        input: &[u8],
-    ) -> Result<Vec<u8>, GitError> {
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
         let output = self.output(arguments, input)?;
-        if output.status.success() {
-            return Ok(output.stdout);
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(GitError::Refused { command: arguments.join(" "), said: said(&output.stderr) }),
         }
-        Err(GitError::Refused { command: shown(arguments), said: said(&output.stderr) })
     }
 
-    /// The one line it prints, without its end.
-    pub(crate) fn line<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<String, GitError> {
+    pub(crate) fn line(&self, arguments: &[&str]) -> Result<String, GitError> {
         Ok(text_line(&self.run(arguments)?))
     }
 
-    /// The one line it prints, or nothing where it fails: for questions whose answer may be no.
-    pub fn ask<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Option<String>, GitError> {
+    /// The one line it prints; `None` if it fails, for questions whose answer can be no.
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Result<Option<String>, GitError> {
         let output = self.output(arguments, b"")?;
         Ok(output.status.success().then(|| text_line(&output.stdout)))
     }
 
-    /// The code it ends with, for questions that it answers by that; none where a signal ended it.
-    pub(crate) fn code<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Option<i32>, GitError> {
+    pub(crate) fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
+        self.ask(&["rev-parse", "--verify", "--quiet", name])
+    }
+
+    pub(crate) fn code(&self, arguments: &[&str]) -> Result<Option<i32>, GitError> {
         Ok(self.output(arguments, b"")?.status.code())
     }
 
-    fn output<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Result<Output, GitError> {
-        let mut command = self.command()?;
-        command.args(arguments.iter().map(AsRef::as_ref));
-        let mut child = command
+    fn output(&self, arguments: &[&str], input: &[u8]) -> Result<Output, GitError> {
+        let mut child = self
+            .command()?
+            .args(arguments)
             .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|source| self.cannot_start(source))?;
         let stdin = child.stdin.take();
-        // Written beside the reading: git answers while it reads, and either pipe may fill up.
+        // Written while it is read: git answers while it reads, and either pipe may fill up.
         std::thread::scope(|scope| {
             if let Some(mut stdin) = stdin {
                 // A git that stopped reading has said why on stderr, and its exit code counts.
@@ -195,13 +167,13 @@ impl Git {
             }
             child.wait_with_output()
         })
-        .map_err(|source| GitError::NotStarted { source })
+        .map_err(GitError::NotStarted)
     }
 
     /// The system says "not found" of a missing git and of a missing folder alike.
     fn cannot_start(&self, source: io::Error) -> GitError {
         if self.folder.is_dir() {
-            GitError::NotStarted { source }
+            GitError::NotStarted(source)
         } else {
             GitError::NoFolder { path: self.folder.clone(), source }
         }
@@ -209,8 +181,11 @@ impl Git {
 
     fn command(&self) -> Result<Command, GitError> {
         let mut command = Command::new("git");
+        // Other variables point git at another repository, as they do within a hook.
         for (name, _) in std::env::vars_os() {
-            if is_dropped(&name) {
+            let text = name.to_string_lossy();
+            let is_kept = text.starts_with("GIT_SSL_") || KEPT.contains(&text.as_ref());
+            if text.starts_with("GIT_") && !is_kept {
                 command.env_remove(name);
             }
         }
@@ -221,13 +196,15 @@ impl Git {
             .env("GIT_ASKPASS", "")
             .env("SSH_ASKPASS", "")
             .env("GCM_INTERACTIVE", "never")
-            .env("GIT_ALLOW_PROTOCOL", &*self.protocols)
+            .env("GIT_ALLOW_PROTOCOL", self.protocols)
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_LFS_SKIP_SMUDGE", "1")
             .env("GIT_TEMPLATE_DIR", "");
         if self.protocols == NO_PROTOCOL {
             command.env("GIT_NO_LAZY_FETCH", "1");
-            out_of_reach_of_the_terminal(&mut command);
+            // Ctrl-C is for fetches. A git that is interrupted as it opens a lock file leaves the file behind, and the
+            // project's repository then refuses every change. What git does on this machine alone ends by itself.
+            std::os::unix::process::CommandExt::process_group(&mut command, 0);
         } else if let Some(ssh) = self.batch_ssh()? {
             command.env("GIT_SSH_COMMAND", ssh);
         }
@@ -240,7 +217,7 @@ impl Git {
         if let (true, Some(parent)) = (self.own_repository, self.folder.parent()) {
             command.env("GIT_CEILING_DIRECTORIES", parent);
         }
-        for setting in SETTINGS.iter().skip(usize::from(self.user_hooks)) {
+        for setting in SETTINGS.iter().filter(|it| !(self.user_hooks && it.starts_with("core.hooksPath"))) {
             command.arg("-c").arg(setting);
         }
         Ok(command)
@@ -248,7 +225,9 @@ impl Git {
 
     /// The user's ssh, told not to ask for anything. Ssh asks on the terminal itself, past git.
     fn batch_ssh(&self) -> Result<Option<String>, GitError> {
-        if self.protocols == "file" || ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| is_set(name)) {
+        if self.protocols == "file"
+            || ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| std::env::var_os(name).is_some())
+        {
             return Ok(None);
         }
         let configured = Git::at(&self.folder).ask(&["config", "--get", "core.sshCommand"])?;
@@ -257,38 +236,14 @@ impl Git {
     }
 }
 
-/// Ctrl-C is for fetches. A git that is interrupted as it opens a lock file leaves it behind, and the
-/// project's repository then refuses every change; what git does on this machine alone ends by itself.
-fn out_of_reach_of_the_terminal(command: &mut Command) {
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0);
-    #[cfg(not(unix))]
-    let _ = command;
-}
-
-fn is_set(name: &str) -> bool {
-    std::env::var_os(name).is_some()
-}
-
-fn is_dropped(name: &OsString) -> bool {
-    let name = name.to_string_lossy();
-    name.starts_with("GIT_") && !name.starts_with("GIT_SSL_") && !KEPT.contains(&name.as_ref())
-}
-
 fn text_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.strip_suffix('\n').unwrap_or(&text).to_owned()
 }
 
-/// The command as a message shows it.
-pub(crate) fn shown<A: AsRef<OsStr>>(arguments: &[A]) -> String {
-    let words: Vec<_> = arguments.iter().map(|word| word.as_ref().to_string_lossy().into_owned()).collect();
-    words.join(" ")
-}
-
 /// Git's complaint, shortened, on one line. A server writes part of it, so that control characters
 /// (which a terminal obeys) are dropped.
-pub(crate) fn said(stderr: &[u8]) -> String {
+fn said(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let noise = |line: &&str| line.is_empty() || line.starts_with("hint:") || line.starts_with("warning:");
     let mut lines: Vec<&str> = text.split(['\n', '\r']).map(str::trim).filter(|line| !noise(line)).collect();
@@ -339,11 +294,5 @@ mod tests {
         let gone = Path::new("/nonexistent/folder");
         let error = Git::at(gone).run(&["--version"]).unwrap_err();
         assert!(matches!(error, GitError::NoFolder { path, .. } if path == gone));
-    }
-
-    #[test]
-    fn hooks_are_the_first_setting() {
-        // `with_user_hooks` leaves out the first.
-        assert!(SETTINGS[0].starts_with("core.hooksPath="));
     }
 }

@@ -44,7 +44,6 @@ pub(crate) fn absolute(environment: &EnvironmentLookup, project: &Path, path: &s
 
 /// The caches to look in, in this order, each once: `$HF_SNAPSHOTS_ROOT`, `$HF_HUB_CACHE`,
 /// `$HUGGINGFACE_HUB_CACHE`, `$HF_HOME/hub`, the path from a file of the project, and the default.
-#[must_use]
 pub fn caches(environment: &EnvironmentLookup, project: &Path, of_file: Option<&str>) -> Vec<PathBuf> {
     let variable = |name: &str| path_of_variable(environment, project, name);
     let default_cache =
@@ -66,7 +65,6 @@ pub fn caches(environment: &EnvironmentLookup, project: &Path, of_file: Option<&
     caches
 }
 
-/// The folder of a repository in a cache. `shelf` is `models`, `datasets` or `spaces`.
 pub(crate) fn repository_folder(shelf: &str, id: &str) -> String {
     format!("{shelf}--{}", id.replace('/', "--"))
 }
@@ -89,7 +87,6 @@ pub(crate) fn is_commit(text: &str) -> bool {
     text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A snapshot in a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     pub(crate) folder: PathBuf,
@@ -140,7 +137,6 @@ pub(crate) fn snapshot(repository: &Path, revision: &str) -> Result<Snapshot, No
     })
 }
 
-/// Why there is no snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NoSnapshot {
     pub(crate) why: String,
@@ -153,7 +149,6 @@ pub(crate) struct NoSnapshot {
 pub struct HubName {
     /// The repository.
     pub repository: String,
-    /// The branch, tag or commit.
     pub(crate) revision: Option<String>,
 }
 

@@ -1,11 +1,9 @@
 //! Lines of ours in a file of the user's, between two marks. The rest of the file is never touched.
 
-/// Where a new block goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position {
     /// Before the rest, but after a `#!` line.
     Top,
-    /// After the rest.
     End,
 }
 
@@ -16,7 +14,6 @@ pub(crate) fn with_block(text: &str, label: &str, lines: &[String], position: Po
     between(text, &marks, lines, position)
 }
 
-/// The same between marks of another form.
 pub(crate) fn between(text: &str, marks: &(String, String), lines: &[String], position: Position) -> String {
     let (opening, closing) = marks;
     let mut block = String::new();

@@ -1,21 +1,23 @@
 //! Names that settings have in llm-perf-opt, as data (`old_names.yaml`), and their translation.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use rooflens_compose::overrides::{Override, OverrideKind};
-use rooflens_compose::value::{Node, Value, python_str};
-use rooflens_compose::yaml;
+use serde::Deserialize;
+
+use super::yaml_data::from_yaml;
 
 /// A setting that has another name here.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct OldName {
     /// Its old path; `*` is any one name.
     pub old: String,
     /// Its path here; `None` if there is no such setting.
     pub new: Option<String>,
-    /// The group whose option the value is, on the command line.
     group: Option<String>,
     /// Whether it yields to the new name in a tree that has both.
+    #[serde(default)]
     pub(crate) unless_set: bool,
     /// More than the new name says.
     pub why: Option<String>,
@@ -23,11 +25,12 @@ pub struct OldName {
     pub since: String,
     /// A value to test it with; `None` if a mapping is moved.
     pub test: Option<String>,
+    #[serde(default)]
     change: Change,
 }
 
 /// A group that is chosen by another name here.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct OldGroup {
     /// The old name, such as `profiling/torch@pipeline.torch_profiler`.
     pub old: String,
@@ -36,7 +39,7 @@ pub struct OldGroup {
 }
 
 /// All old names.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
 pub struct OldNames {
     /// Settings.
     pub keys: Vec<OldName>,
@@ -45,53 +48,19 @@ pub struct OldNames {
 }
 
 /// The table.
-#[must_use]
 pub fn table() -> &'static OldNames {
     static READ: OnceLock<OldNames> = OnceLock::new();
     // A test reads it, too: a faulty table never ships.
-    READ.get_or_init(|| read().unwrap_or_default())
-}
-
-fn read() -> Option<OldNames> {
-    let whole = yaml::load(include_str!("old_names.yaml"), "old_names.yaml".into()).ok()?;
-    let rows = |name: &str| match &whole.get(&[name])?.value {
-        Value::List(rows) => Some(rows.clone()),
-        _ => None,
-    };
-    let key = |row: &Node| {
-        let text = |name: &str| {
-            row.get(&[name]).filter(|node| node.value != Value::Null).map(|node| python_str(&node.value))
-        };
-        Some(OldName {
-            old: text("old")?,
-            new: text("new"),
-            group: text("group"),
-            unless_set: text("unless_set").is_some(),
-            why: text("why"),
-            since: text("since")?,
-            test: text("test"),
-            change: Change::read(row.get(&["change"]))?,
-        })
-    };
-    let group = |row: &Node| {
-        let text = |name: &str| row.get(&[name])?.as_str().map(str::to_owned);
-        Some(OldGroup { old: text("old")?, new: text("new")? })
-    };
-    Some(OldNames {
-        keys: rows("keys")?.iter().map(key).collect::<Option<_>>()?,
-        groups: rows("groups")?.iter().map(group).collect::<Option<_>>()?,
-    })
+    READ.get_or_init(|| from_yaml(include_str!("old_names.yaml"), "old_names.yaml").unwrap_or_default())
 }
 
 impl OldNames {
-    /// Settings of which only the name changes: the old path and the new one.
     pub(crate) fn renames(&self) -> impl Iterator<Item = (&str, &str)> {
         let renames = self.keys.iter().filter(|row| row.test.is_some() && row.change == Change::Same);
         renames.filter_map(|row| Some((row.old.as_str(), row.new.as_deref()?)))
     }
 
     /// The row of a path, with the path's new name.
-    #[must_use]
     pub fn find(&self, path: &str) -> Option<MatchedName<'_>> {
         self.keys.iter().find_map(|row| {
             let caught = caught(&row.old, path)?;
@@ -116,7 +85,6 @@ fn caught<'a>(pattern: &str, path: &'a str) -> Option<Vec<&'a str>> {
 /// A row that a path matches.
 #[derive(Debug)]
 pub struct MatchedName<'a> {
-    /// The row.
     pub(crate) row: &'a OldName,
     /// The new path, with what `*` stood for.
     pub(crate) new: Option<String>,
@@ -140,43 +108,20 @@ impl MatchedName<'_> {
     }
 }
 
-/// What happens to a value.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Change {
+    #[default]
     Same,
-    /// A text is put before it.
     Prefix(String),
     Times(f64),
-    /// One value for another; `None` removes the setting.
-    Values(Vec<(String, Option<String>)>),
-    /// A text is split at this separator.
+    /// One value for another; an empty one removes the setting.
+    Values(BTreeMap<String, String>),
     List(String),
-    /// A command line of nsys.
     NsysArguments,
 }
 
 impl Change {
-    fn read(node: Option<&Node>) -> Option<Self> {
-        let Some(node) = node else { return Some(Change::Same) };
-        if node.as_str() == Some("nsys_arguments") {
-            return Some(Change::NsysArguments);
-        }
-        let (kind, value) = node.as_map()?.first()?;
-        match python_str(&kind.to_value()).as_str() {
-            "prefix" => Some(Change::Prefix(python_str(&value.value))),
-            "times" => Some(Change::Times(python_str(&value.value).parse().ok()?)),
-            "list" => Some(Change::List(python_str(&value.value))),
-            "values" => {
-                let pair = |(old, new): (&rooflens_compose::value::Key, &Node)| {
-                    let new = (new.value != Value::Null).then(|| python_str(&new.value));
-                    (python_str(&old.to_value()), new)
-                };
-                Some(Change::Values(value.as_map()?.iter().map(pair).collect()))
-            }
-            _ => None,
-        }
-    }
-
     fn apply(&self, key: &str, value: &str) -> Result<Vec<(String, String)>, String> {
         let one = |value: String| Ok(vec![(key.to_owned(), value)]);
         let plain = unquoted(value);
@@ -189,9 +134,9 @@ impl Change {
                 Ok(number) if (number * factor).is_finite() => one(format!("{:.0}", number * factor)),
                 _ => Err(format!("'{plain}' is not a number")),
             },
-            Change::Values(pairs) => match pairs.iter().find(|(old, _)| *old == plain) {
-                Some((_, Some(new))) => one(new.clone()),
-                Some((_, None)) => Ok(Vec::new()),
+            Change::Values(pairs) => match pairs.get(plain) {
+                Some(new) if new.is_empty() => Ok(Vec::new()),
+                Some(new) => one(new.clone()),
                 None if is_open => Err("an interpolation cannot be translated".to_owned()),
                 None => one(value.to_owned()),
             },
@@ -204,7 +149,6 @@ impl Change {
     }
 }
 
-/// The arguments of nsys as separate settings, if there are such settings.
 fn nsys_arguments(key: &str, line: &str) -> Vec<(String, String)> {
     let section = key.rsplit_once('.').map_or("", |(section, _)| section);
     let setting = |name: &str, value: String| (format!("{section}.{name}"), value);
@@ -237,7 +181,6 @@ fn nsys_arguments(key: &str, line: &str) -> Vec<(String, String)> {
     changed
 }
 
-/// A list in YAML and in overrides alike.
 fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     let items = items.into_iter().map(str::trim).filter(|item| !item.is_empty());
     let quoted = items.map(|item| {
@@ -250,7 +193,6 @@ fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     format!("[{}]", quoted.collect::<Vec<_>>().join(","))
 }
 
-/// A value without the quotes around it.
 fn unquoted(value: &str) -> &str {
     let value = value.trim();
     let inner = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
@@ -268,9 +210,6 @@ pub struct Translated {
 
 /// An override in today's words; `None` if it has no old name in it. `has_option` says whether the config tree has an
 /// option of a group, and `has_group` whether its defaults lists name a group by this key.
-///
-/// # Errors
-/// If its value has no counterpart: the reason, with the new name.
 pub fn translate(
     text: &str,
     has_option: impl Fn(&str, &str) -> bool,
@@ -332,7 +271,7 @@ mod tests {
 
     #[test]
     fn the_table_can_be_read() {
-        let table = read().unwrap();
+        let table: OldNames = from_yaml(include_str!("old_names.yaml"), "old_names.yaml").unwrap();
         assert!(table.keys.len() > 30 && table.groups.len() == 3);
         for row in &table.keys {
             assert!(row.new.is_some() || row.why.is_some(), "{} is dropped without a reason", row.old);
@@ -357,7 +296,7 @@ mod tests {
         assert_eq!(only(&Change::Times(1000.0), "0.2"), "200");
         assert!(Change::Times(1000.0).apply("a.b", "often").is_err());
         assert_eq!(only(&Change::List(",".to_owned()), "'a.sum, b.sum ,'"), "[a.sum,b.sum]");
-        let values = Change::Values(vec![("true".to_owned(), Some("decode".to_owned()))]);
+        let values = Change::Values([("true".to_owned(), "decode".to_owned())].into());
         assert_eq!(only(&values, "true"), "decode");
     }
 

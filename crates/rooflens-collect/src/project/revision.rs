@@ -14,20 +14,17 @@ pub struct ProjectRevision {
 }
 
 /// Where the project in a folder stands, or why that is not known.
-///
-/// # Errors
-/// The reason, without any path in it.
 pub fn revision(folder: &Path) -> Result<ProjectRevision, &'static str> {
     let git = Git::at(folder);
     let told = |error: GitError| match error {
-        GitError::NotStarted { .. } => "git cannot be started",
+        GitError::NotStarted(_) => "git cannot be started",
         GitError::NoFolder { .. } => "the project's folder is not there",
         GitError::Refused { .. } => "git refused to answer",
     };
     if git.ask(&["rev-parse", "--git-dir"]).map_err(told)?.is_none() {
         return Err("the project is not in a git repository");
     }
-    let Some(commit) = git.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).map_err(told)? else {
+    let Some(commit) = git.commit("HEAD^{commit}").map_err(told)? else {
         return Err("the repository has no commit yet");
     };
     let changes = git.run(&["status", "--porcelain", "--", "."]).map_err(told)?;

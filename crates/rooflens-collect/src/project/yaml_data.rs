@@ -64,7 +64,6 @@ fn json(node: &Node) -> Json {
     }
 }
 
-/// The YAML of a value, with its keys in the order of its fields.
 pub(crate) fn to_yaml(value: &impl Serialize) -> String {
     // Only maps with odd keys cannot be JSON; this crate writes none.
     let json = serde_json::to_value(value).unwrap_or_default();

@@ -24,7 +24,6 @@ pub fn unix_ns() -> i64 {
     ns(clock_gettime(ClockId::Realtime))
 }
 
-/// Processor time of the calling thread.
 pub(crate) fn thread_cpu_ns() -> i64 {
     ns(clock_gettime(ClockId::ThreadCPUTime))
 }
@@ -81,12 +80,10 @@ pub(crate) struct Beat {
 }
 
 impl Beat {
-    /// The first is at `start_ns`.
     pub(crate) fn new(start_ns: i64, interval_ns: i64) -> Self {
         Beat { start_ns, interval_ns: interval_ns.max(1), next: 0, missed: 0 }
     }
 
-    /// When the next sample is due.
     pub(crate) fn due_ns(&self) -> i64 {
         self.start_ns.saturating_add(self.next.saturating_mul(self.interval_ns))
     }
@@ -105,12 +102,10 @@ impl Beat {
         late_ns
     }
 
-    /// Samples that were begun or given up.
     pub(crate) fn due_so_far(&self) -> i64 {
         self.next
     }
 
-    /// Samples that were given up.
     pub(crate) fn missed(&self) -> i64 {
         self.missed
     }

@@ -69,7 +69,6 @@ impl<W: Write> CsvWriter<W> {
         Ok(written)
     }
 
-    /// Gives back what was written to.
     #[cfg(test)]
     pub(crate) fn into_inner(self) -> W {
         self.out

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use rooflens_schema::Opt;
 use rooflens_schema::tables::{CounterRow, CounterSource, CounterStep, Counters};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value as Json;
 
 /// A value of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,39 +57,27 @@ impl Serialize for CounterValue {
 
 impl<'de> Deserialize<'de> for CounterValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
+        let json = Json::deserialize(deserializer)?;
+        CounterValue::read(&json).ok_or_else(|| {
+            D::Error::custom(format!("{json} is not a number, a word of the table `counters`, or null"))
+        })
+    }
+}
 
-        impl Visitor<'_> for Written {
-            type Value = CounterValue;
-
-            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                out.write_str("a number, a word of the table `counters`, or null")
+impl CounterValue {
+    fn read(json: &Json) -> Option<Self> {
+        match json {
+            Json::Null => Some(CounterValue::Null),
+            Json::Number(number) => {
+                number.as_i64().map(CounterValue::Whole).or_else(|| number.as_f64().map(CounterValue::Real))
             }
-
-            fn visit_unit<E>(self) -> Result<CounterValue, E> {
-                Ok(CounterValue::Null)
-            }
-
-            fn visit_i64<E>(self, number: i64) -> Result<CounterValue, E> {
-                Ok(CounterValue::Whole(number))
-            }
-
-            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<CounterValue, E> {
-                i64::try_from(number).map(CounterValue::Whole).map_err(E::custom)
-            }
-
-            fn visit_f64<E>(self, number: f64) -> Result<CounterValue, E> {
-                Ok(CounterValue::Real(number))
-            }
-
-            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<CounterValue, E> {
+            Json::String(word) => {
                 let sources = CounterSource::ALL.iter().map(|source| source.as_str());
                 let mut words = sources.chain(CounterStep::ALL.iter().map(|step| step.as_str()));
-                let known = words.find(|known| *known == word);
-                known.map(CounterValue::Word).ok_or_else(|| E::custom(format!("unknown word `{word}`")))
+                words.find(|known| *known == word.as_str()).map(CounterValue::Word)
             }
+            _ => None,
         }
-        deserializer.deserialize_any(Written)
     }
 }
 
@@ -188,30 +177,11 @@ impl Serialize for SampleValues {
 }
 
 impl<'de> Deserialize<'de> for SampleValues {
+    /// Columns that an older version did not have are unknown.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Columns;
-
-        impl<'de> Visitor<'de> for Columns {
-            type Value = SampleValues;
-
-            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                out.write_str("the columns of a sample")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SampleValues, A::Error> {
-                // Columns that an older version did not have are not known.
-                let mut found = vec![CounterValue::Null; ALL.len()];
-                while let Some(name) = map.next_key::<Cow<'_, str>>()? {
-                    let at = ALL.iter().position(|field| field.name == name);
-                    match at.and_then(|at| found.get_mut(at)) {
-                        Some(value) => *value = map.next_value()?,
-                        None => drop(map.next_value::<IgnoredAny>()?),
-                    }
-                }
-                Ok(SampleValues(found))
-            }
-        }
-        deserializer.deserialize_map(Columns)
+        let columns = serde_json::Map::deserialize(deserializer)?;
+        let value = |field: &CounterField| columns.get(field.name).and_then(CounterValue::read);
+        Ok(SampleValues::of(|field| value(field).unwrap_or(CounterValue::Null)))
     }
 }
 
@@ -236,8 +206,7 @@ impl JsonSchema for SampleValues {
             (column.name.to_owned(), schema.into())
         };
         let spec = Counters::spec();
-        let properties: serde_json::Map<String, serde_json::Value> =
-            spec.columns.iter().map(property).collect();
+        let properties: serde_json::Map<String, Json> = spec.columns.iter().map(property).collect();
         let required: Vec<&str> = ALL.iter().map(|field| field.name).collect();
         json_schema!({
             "description": "A row of the table `counters`: null where a value is not known.",

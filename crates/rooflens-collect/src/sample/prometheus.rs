@@ -7,7 +7,6 @@ use rooflens_schema::tables::Counters;
 use crate::sample::latest::Latest;
 use crate::sample::throttle;
 
-/// A metric: name, type, the column it is made of, and what turns it into base units.
 struct Metric {
     name: &'static str,
     kind: &'static str,

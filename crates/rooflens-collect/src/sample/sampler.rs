@@ -17,7 +17,6 @@ use serde::Serialize;
 use crate::sample::clock::{Anchor, Beat, monotonic_ns, thread_cpu_ns};
 use crate::sample::source::{Moment, SampleClock, Source};
 
-/// Columns that are on their way to the reader, or back.
 const PARTS: usize = 4;
 /// A clock that was set by more than this moves samples against a trace.
 const STEP_NS: i64 = 1_000_000;
@@ -59,9 +58,7 @@ pub struct BeatTally {
     pub late: i64,
     /// The latest of all.
     pub latest_ns: i64,
-    /// From the first beat to the end.
     pub(crate) elapsed_ns: i64,
-    /// Processor time of the sampling thread.
     pub(crate) cpu_ns: i64,
 }
 
@@ -205,7 +202,6 @@ fn with_room(rows: usize) -> Counters {
     counters
 }
 
-/// The thread.
 struct Keeper {
     settings: SamplingSettings,
     timeline: SampleClock,
@@ -249,7 +245,6 @@ impl Keeper {
         Finished { rows: self.rows, tally, notes: self.notes, sources: self.sources }
     }
 
-    /// Waits for a moment; false where it is time to stop.
     fn wait(&self, until_ns: i64) -> bool {
         loop {
             if self.stop.load(Ordering::SeqCst) {

@@ -127,13 +127,11 @@ impl Moment {
         Moment { due_ns: monotonic_ns(), timeline }
     }
 
-    /// Begins a row.
     pub(crate) fn begin(&self, source: CounterSource, device: Option<i32>) -> CounterRow {
         let now_ns = monotonic_ns();
         CounterRow::new(self.timeline.ts_ns(now_ns), (now_ns - self.due_ns).max(0), source, device)
     }
 
-    /// Ends a row and adds it.
     pub(crate) fn end(&self, mut row: CounterRow, rows: &mut Counters) {
         row.took_ns = self.timeline.ts_ns(monotonic_ns()) - row.ts_ns;
         rows.push(row);
@@ -149,7 +147,6 @@ pub(crate) struct Ration {
 }
 
 impl Ration {
-    /// At most once in `least_ns`.
     pub(crate) fn new(least_ns: i64) -> Self {
         Ration { least_ns, next_ns: i64::MIN }
     }

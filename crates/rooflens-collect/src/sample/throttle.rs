@@ -4,7 +4,6 @@
 pub struct Throttle {
     /// The bit in `throttle_reasons`.
     pub bit: i64,
-    /// A stable word.
     pub(crate) name: &'static str,
     /// Whether it costs speed that the device would have under load.
     pub slows: bool,

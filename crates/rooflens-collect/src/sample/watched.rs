@@ -24,12 +24,10 @@ impl Watched {
         });
     }
 
-    /// The process, if one is watched.
     pub(crate) fn root(&self) -> Option<u32> {
         Some(self.0.root.load(Ordering::Relaxed)).filter(|&pid| pid != 0)
     }
 
-    /// The process and its descendants, as they were last looked up.
     pub(crate) fn with_pids<T>(&self, with: impl FnOnce(&mut Vec<u32>) -> T) -> T {
         with(&mut self.0.pids.lock().unwrap_or_else(PoisonError::into_inner))
     }

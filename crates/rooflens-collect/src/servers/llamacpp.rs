@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::flags::{Spelling, words};
-use super::{HOST, ServerPlan, ServerPlanError, ServerProfile, ServerSpec, text, whole};
+use super::plan::{
+    HOST, ServerPlan, ServerPlanError, ServerProfile, ServerSpec, Spelling, text, whole, words,
+};
 
 const SPELLING: Spelling = Spelling {
     separator: '-',
@@ -40,7 +41,6 @@ server = xllamacpp.Server(params)
 threading.Event().wait()
 ";
 
-/// What the plan sets of them.
 const OWN: &[(&str, &str)] = &[
     ("hostname", "the plan"),
     ("hostnames", "the plan"),
@@ -88,11 +88,11 @@ fn params(spec: &ServerSpec) -> Result<Map<String, Value>, ServerPlanError> {
     }
     for (flag, value) in spec.flags.iter().filter(|(_, value)| !value.is_null()) {
         if let Some((_, instead)) = OWN.iter().find(|(own, _)| own == flag) {
-            return Err(ServerPlanError::OwnFlag { flag: flag.clone(), instead });
+            return Err(ServerPlanError::own_flag(flag, instead));
         }
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         if flag.is_empty() || !flag.chars().all(is_name) {
-            return Err(ServerPlanError::NoFlag { flag: flag.clone() });
+            return Err(ServerPlanError::no_flag(flag));
         }
         params.insert(flag.clone(), value.clone());
     }

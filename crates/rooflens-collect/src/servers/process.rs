@@ -1,17 +1,17 @@
 //! Starts a server, waits until it is ready, and stops it so that nothing of it is left.
 
 use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{ServerPlan, ServerSpec, ready};
+use super::plan::{HOST, ServerPlan, ServerSpec};
 use crate::execute::{Group, log_lines, named_program};
 
-/// How often one looks.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Lines of the log that are shown.
 const TAIL_LINES: usize = 20;
 
 /// Why a server cannot be used.
@@ -69,7 +69,6 @@ pub enum ServerError {
 
 impl ServerError {
     /// The last lines of the server's log.
-    #[must_use]
     pub fn tail(&self) -> &[String] {
         match self {
             ServerError::Ended { tail, .. } | ServerError::NotReady { tail, .. } => tail,
@@ -80,12 +79,9 @@ impl ServerError {
 
 impl ServerSpec {
     /// The same with a free port, if its port is 0.
-    ///
-    /// # Errors
-    /// [`ServerError::NoPort`].
     pub fn with_free_port(mut self) -> Result<Self, ServerError> {
         if self.port == 0 {
-            self.port = ready::free_port().map_err(ServerError::NoPort)?;
+            self.port = free_port().map_err(ServerError::NoPort)?;
         }
         Ok(self)
     }
@@ -115,9 +111,6 @@ pub struct ServerProcess {
 
 impl ServerProcess {
     /// Starts what the plan says; nothing for a server that runs already.
-    ///
-    /// # Errors
-    /// [`ServerError`].
     pub fn start(plan: &ServerPlan) -> Result<Self, ServerError> {
         let mut process =
             ServerProcess { child: None, ready_url: plan.ready_url.clone(), log_file: plan.log_file.clone() };
@@ -154,16 +147,12 @@ impl ServerProcess {
     }
 
     /// Its process id; none for one that was not started here.
-    #[must_use]
     pub fn id(&self) -> Option<u32> {
         self.child.as_ref().map(|(child, _)| child.id())
     }
 
     /// Waits until it is ready, and answers how long that took. A secure address of a server that runs already is not
     /// looked at.
-    ///
-    /// # Errors
-    /// [`ServerError`]: it ended, or is not ready in time, or `wants_stop` became true.
     pub fn wait_until_ready(
         &mut self,
         timeout: Duration,
@@ -174,7 +163,7 @@ impl ServerProcess {
             return Ok(Duration::ZERO);
         }
         loop {
-            let status = ready::status(&self.ready_url);
+            let status = status_of(&self.ready_url);
             // Another server may answer at the port of one that has ended.
             self.still_running()?;
             if status == Some(200) {
@@ -194,9 +183,6 @@ impl ServerProcess {
     }
 
     /// Whether it has not ended.
-    ///
-    /// # Errors
-    /// [`ServerError::Ended`], if it has.
     pub fn still_running(&mut self) -> Result<(), ServerError> {
         match self.child.as_mut().map(|(child, _)| child.try_wait()) {
             None | Some(Ok(None)) => Ok(()),
@@ -230,7 +216,6 @@ impl ServerProcess {
     }
 }
 
-/// Kills whoever is left of a group.
 fn end(child: &mut Child, group: Group) -> (Vec<i32>, Option<ExitStatus>) {
     let left_behind = group.end();
     (left_behind, child.try_wait().ok().flatten())
@@ -250,4 +235,30 @@ impl Drop for ServerProcess {
             end(&mut child, group);
         }
     }
+}
+
+/// How long an answer may take.
+const WITHIN: Duration = Duration::from_secs(5);
+
+/// The status by which a plain HTTP address answers; `None` if it does not.
+fn status_of(url: &str) -> Option<u16> {
+    let rest = url.strip_prefix("http://")?;
+    let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+    let address: SocketAddr = match authority.to_socket_addrs() {
+        Ok(mut addresses) => addresses.next()?,
+        Err(_) => (authority, 80).to_socket_addrs().ok()?.next()?,
+    };
+    let mut socket = TcpStream::connect_timeout(&address, WITHIN).ok()?;
+    socket.set_read_timeout(Some(WITHIN)).ok()?;
+    socket.set_write_timeout(Some(WITHIN)).ok()?;
+    write!(socket, "GET {path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n").ok()?;
+    let mut head = Vec::new();
+    // `HTTP/1.1 200` is all that is wanted.
+    socket.take(12).read_to_end(&mut head).ok()?;
+    let head = String::from_utf8(head).ok()?;
+    head.strip_prefix("HTTP/1.")?.split(' ').nth(1)?.parse().ok()
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind((HOST, 0))?.local_addr()?.port())
 }

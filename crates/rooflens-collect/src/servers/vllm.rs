@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::flags::{Spelling, words};
-use super::{HOST, ServerPlan, ServerPlanError, ServerProfile, ServerSpec, text, whole};
+use super::plan::{
+    HOST, ServerPlan, ServerPlanError, ServerProfile, ServerSpec, Spelling, text, whole, words,
+};
 
 const SPELLING: Spelling = Spelling {
     separator: '-',

@@ -4,9 +4,8 @@
 //! sets itself is refused, in full or abbreviated, as both profilers complete abbreviations.
 
 use super::ConfigSection;
-use crate::error::SettingsError;
+use crate::error::PlanError;
 
-/// A name that Rooflens sets, and what to use instead or why it cannot be changed.
 type ReservedArgument = (&'static str, &'static str);
 
 const READS: &str = "Rooflens sets the report's location";
@@ -15,7 +14,6 @@ const RANGE: &str = "Rooflens sets it for the phase: pipeline.ncu.phase";
 const CAPTURE: &str = "Rooflens sets it for the phase: pipeline.nsys.capture";
 const SEPARATE: &str = "Rooflens sets it, to keep the profiler's own output and settings separate";
 
-/// What Rooflens sets of Nsight Compute.
 pub(crate) const NCU: &[ReservedArgument] = &[
     ("export", READS),
     ("force-overwrite", READS),
@@ -39,7 +37,6 @@ pub(crate) const NCU: &[ReservedArgument] = &[
     ("kernel-id", LAUNCHES),
 ];
 
-/// What Rooflens sets of Nsight Systems.
 pub(crate) const NSYS: &[ReservedArgument] = &[
     ("output", READS),
     ("export", READS),
@@ -59,7 +56,7 @@ pub(crate) const NSYS: &[ReservedArgument] = &[
 ];
 
 /// The key `args` of a stage.
-pub fn read(keys: &mut ConfigSection<'_>, own: &[ReservedArgument]) -> Result<Vec<String>, SettingsError> {
+pub fn read(keys: &mut ConfigSection<'_>, own: &[ReservedArgument]) -> Result<Vec<String>, PlanError> {
     let args = keys.optional_texts("args")?;
     match args.iter().find_map(|arg| Some((arg, refusal(arg, own)?))) {
         Some((arg, why)) => Err(keys.refused("args", arg, why)),
@@ -67,7 +64,6 @@ pub fn read(keys: &mut ConfigSection<'_>, own: &[ReservedArgument]) -> Result<Ve
     }
 }
 
-/// Why an argument cannot be taken.
 fn refusal(arg: &str, own: &[ReservedArgument]) -> Option<String> {
     if arg.contains('\0') {
         return Some("a string with a NUL cannot be an argument".to_owned());

@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 
 use rooflens_compose::value::Node;
 
-pub use self::pipeline::{NcuSettings, NsysSettings, Pipeline, Samples, StaticAnalysis};
+pub(crate) use self::pipeline::MATRIX_LIBRARIES;
+pub use self::pipeline::{NcuSettings, Pipeline, Samples};
 pub(crate) use self::section::ConfigSection;
 use crate::environment::{Interpreter, WorkloadEnvironment};
-use crate::error::{SettingsError, SettingsProblem};
-use crate::plan::{CommandWord, PlanRoot};
-use crate::runtimes::{self, Runtime};
+use crate::error::PlanError;
+use crate::plan::CommandWord;
+use crate::runtimes::{self, Runtime, RuntimeOptions};
 
 /// What a run is made of.
 #[derive(Debug, Clone)]
 pub struct RunSettings {
-    /// The model.
     pub(crate) model: ModelSettings,
     /// The samples.
     pub dataset: Dataset,
@@ -42,12 +42,9 @@ pub struct SamplerSettings {
     pub interval_ms: u64,
 }
 
-/// The model.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelSettings {
-    /// Its name, in reports.
     pub(crate) name: String,
-    /// Its folder, from the project's own.
     pub(crate) path: String,
     /// Format to compute in; nothing where it is the config's own.
     pub(crate) dtype: Option<String>,
@@ -86,13 +83,10 @@ pub struct Hardware {
 /// The program that runs the model.
 #[derive(Debug, Clone)]
 pub struct RuntimeSettings {
-    /// Which.
-    pub(crate) runtime: &'static dyn Runtime,
-    /// Most sequences in a step.
+    pub(crate) runtime: &'static Runtime,
     pub(crate) batch_size: u64,
     /// Environment variables of the workload.
     pub env: BTreeMap<String, String>,
-    /// A workload that takes longer is stopped.
     pub(crate) timeout_s: Option<u64>,
     /// What it runs, in reports; nothing where that is the model's name.
     pub(crate) label: Option<String>,
@@ -104,35 +98,15 @@ pub struct RuntimeSettings {
 
 impl RuntimeSettings {
     /// How the workload's Python is started.
-    #[must_use]
     pub fn interpreter(&self) -> Interpreter {
         if let Some(environment) = &self.environment {
             return environment.interpreter();
         }
-        let python = &self.options.python;
-        // A path of the config stands from the project's folder; a bare name is looked for on `PATH`.
-        let python = if python.contains('/') {
-            CommandWord::path(PlanRoot::Project, python)
-        } else {
-            CommandWord::plain(python)
-        };
+        let python = CommandWord::program(&self.options.python);
         let install =
             std::iter::once(python.clone()).chain(["-m", "pip", "install"].map(CommandWord::plain)).collect();
         Interpreter { argv: vec![python], env: BTreeMap::new(), install }
     }
-}
-
-/// What a runtime reads of its own keys.
-#[derive(Debug, Clone)]
-pub struct RuntimeOptions {
-    /// The interpreter.
-    pub(crate) python: String,
-    /// Devices that share each layer.
-    pub tensor_parallel: u64,
-    /// Format of cached keys and values; nothing where it is the runtime's choice.
-    pub(crate) kv_dtype: Option<String>,
-    /// Folder of the model, for a runtime that does not run the one of the config.
-    pub(crate) model: Option<String>,
 }
 
 /// What is written at the end.
@@ -150,10 +124,7 @@ pub struct Output {
 
 impl RunSettings {
     /// Reads a config that has nothing left to resolve.
-    ///
-    /// # Errors
-    /// [`SettingsError`], at the first key that is unknown, missing or wrong.
-    pub fn read(config: &Node) -> Result<Self, SettingsError> {
+    pub fn read(config: &Node) -> Result<Self, PlanError> {
         let mut root = ConfigSection::root(config)?;
         root.name("experiment_name")?;
         root.count("seed")?;
@@ -175,16 +146,13 @@ impl RunSettings {
     }
 
     /// The dataset alone: where its samples are is found out before the rest is read.
-    ///
-    /// # Errors
-    /// [`SettingsError`], where a key of it is missing, unknown or wrong.
-    pub fn read_dataset(config: &Node) -> Result<Dataset, SettingsError> {
+    pub fn read_dataset(config: &Node) -> Result<Dataset, PlanError> {
         dataset(ConfigSection::root(config)?.section("dataset")?)
     }
 
     /// Whether the runtime marks what profilers are to capture: known before a model is loaded.
-    fn check_captured(&self, config: &Node) -> Result<(), SettingsError> {
-        let phases = self.runtime.runtime.phases();
+    fn check_captured(&self, config: &Node) -> Result<(), PlanError> {
+        let phases = self.runtime.runtime.phases;
         let wanted =
             [("nsys", "capture", &self.pipeline.nsys.capture), ("ncu", "phase", &self.pipeline.ncu.phase)];
         for (stage, key, wanted) in wanted {
@@ -196,14 +164,10 @@ impl RunSettings {
             {
                 continue;
             }
-            let known = phases.iter().copied().chain(["nvtx:NAME"]).collect();
-            let problem = SettingsProblem::NotOneOf {
-                key: format!("pipeline.{stage}.{key}"),
-                is: wanted.clone(),
-                known,
-            };
-            let origin = config.get(&["pipeline", stage, key]).map(|node| node.origin.clone());
-            return Err(SettingsError::at(problem, &origin.unwrap_or_default()));
+            let known: Vec<&str> = phases.iter().copied().chain(["nvtx:NAME"]).collect();
+            let error = PlanError::not_one_of(&format!("pipeline.{stage}.{key}"), wanted, &known);
+            let node = config.get(&["pipeline", stage, key]);
+            return Err(node.map_or(error.clone(), |node| error.at(&node.origin)));
         }
         Ok(())
     }
@@ -212,7 +176,6 @@ impl RunSettings {
 impl RunSettings {
     /// Folder of the model that is run, from the project's own; nothing where the runtime starts a
     /// program that does not say which model it runs.
-    #[must_use]
     pub fn model_path(&self) -> Option<&str> {
         match self.runtime.runtime.runs_the_model() {
             true => Some(&self.model.path),
@@ -222,7 +185,6 @@ impl RunSettings {
 
     /// What is run, in words: the model's name, with its folder where that has another name; or what the
     /// runtime calls its program.
-    #[must_use]
     pub fn label(&self) -> String {
         let label = self.runtime.label.as_deref().unwrap_or(&self.model.name);
         let path =
@@ -231,7 +193,7 @@ impl RunSettings {
     }
 }
 
-fn model(mut keys: ConfigSection<'_>) -> Result<ModelSettings, SettingsError> {
+fn model(mut keys: ConfigSection<'_>) -> Result<ModelSettings, PlanError> {
     let model = ModelSettings {
         name: keys.name("name")?,
         path: keys.name("path")?,
@@ -245,7 +207,7 @@ fn model(mut keys: ConfigSection<'_>) -> Result<ModelSettings, SettingsError> {
 
 /// How pictures are prepared. Other keys than these are not unknown: processors have their own, and the
 /// workload says which the model's has.
-fn preprocess(keys: Option<ConfigSection<'_>>) -> Result<(), SettingsError> {
+fn preprocess(keys: Option<ConfigSection<'_>>) -> Result<(), PlanError> {
     let Some(mut keys) = keys else { return Ok(()) };
     for size in ["base_size", "image_size", "patch_size", "downsample_ratio"] {
         keys.optional_positive(size)?;
@@ -253,7 +215,7 @@ fn preprocess(keys: Option<ConfigSection<'_>>) -> Result<(), SettingsError> {
     keys.optional_flag("crop_mode").map(|_| ())
 }
 
-fn hardware(mut keys: ConfigSection<'_>) -> Result<Hardware, SettingsError> {
+fn hardware(mut keys: ConfigSection<'_>) -> Result<Hardware, PlanError> {
     let name = Some(keys.name("name")?).filter(|name| name != "auto");
     let hardware = Hardware {
         name,
@@ -265,11 +227,11 @@ fn hardware(mut keys: ConfigSection<'_>) -> Result<Hardware, SettingsError> {
     keys.finish().map(|()| hardware)
 }
 
-fn runtime(mut keys: ConfigSection<'_>) -> Result<RuntimeSettings, SettingsError> {
-    let names: Vec<&'static str> = runtimes::ALL.iter().map(|runtime| runtime.name()).collect();
+fn runtime(mut keys: ConfigSection<'_>) -> Result<RuntimeSettings, PlanError> {
+    let names: Vec<&'static str> = runtimes::ALL.iter().map(|runtime| runtime.name).collect();
     let name = keys.choice("name", &names)?;
     let Some(runtime) = runtimes::find(&name) else {
-        return Err(SettingsError::new(SettingsProblem::Missing { key: "runtime.name".to_owned() }));
+        return Err(PlanError::missing("runtime.name"));
     };
     let settings = RuntimeSettings {
         runtime,
@@ -278,12 +240,12 @@ fn runtime(mut keys: ConfigSection<'_>) -> Result<RuntimeSettings, SettingsError
         timeout_s: keys.optional_positive("timeout_s")?,
         label: keys.optional_text("label")?,
         environment: WorkloadEnvironment::read(keys.optional_section("environment")?)?,
-        options: runtime.read(&mut keys)?,
+        options: (runtime.read)(&mut keys)?,
     };
     keys.finish().map(|()| settings)
 }
 
-fn output(mut keys: ConfigSection<'_>) -> Result<Output, SettingsError> {
+fn output(mut keys: ConfigSection<'_>) -> Result<Output, PlanError> {
     let output = Output {
         formats: keys.choices("formats", &["html", "md", "json", "csv"])?,
         top: keys.positive("top")?,
@@ -293,14 +255,14 @@ fn output(mut keys: ConfigSection<'_>) -> Result<Output, SettingsError> {
     keys.finish().map(|()| output)
 }
 
-fn sampler(keys: Option<ConfigSection<'_>>) -> Result<Option<SamplerSettings>, SettingsError> {
+fn sampler(keys: Option<ConfigSection<'_>>) -> Result<Option<SamplerSettings>, PlanError> {
     let Some(mut keys) = keys else { return Ok(None) };
     let enable = keys.flag("enable")?;
     let sampler = SamplerSettings { interval_ms: keys.positive("interval_ms")? };
     keys.finish().map(|()| enable.then_some(sampler))
 }
 
-fn infer(mut keys: ConfigSection<'_>) -> Result<(), SettingsError> {
+fn infer(mut keys: ConfigSection<'_>) -> Result<(), PlanError> {
     keys.positive("max_new_tokens")?;
     keys.flag("ignore_eos")?;
     keys.flag("do_sample")?;
@@ -312,7 +274,7 @@ fn infer(mut keys: ConfigSection<'_>) -> Result<(), SettingsError> {
     keys.finish()
 }
 
-fn dataset(mut keys: ConfigSection<'_>) -> Result<Dataset, SettingsError> {
+fn dataset(mut keys: ConfigSection<'_>) -> Result<Dataset, PlanError> {
     keys.name("name")?;
     let root = keys.name("root")?;
     let kind = keys.choice("kind", &["auto", "text", "image", "jsonl"])?;

@@ -1,60 +1,45 @@
 //! The stages of a run and their settings.
 
-use rooflens_compose::ProblemPlace;
-
 use super::{ConfigSection, arguments};
-use crate::error::SettingsError;
+use crate::error::PlanError;
 use crate::kernel_regex::KernelRegex;
 use crate::plan::RunStage;
-use crate::profilers::cublas_log;
+
+/// Matrix libraries, and the variables that make each write its log. `LOG` stands for the file.
+pub(crate) const MATRIX_LIBRARIES: &[(&str, &[(&str, &str)])] = &[
+    ("cublas", &[("CUBLAS_LOGINFO_DBG", "1"), ("CUBLAS_LOGDEST_DBG", "LOG")]),
+    ("cublaslt", &[("CUBLASLT_LOG_LEVEL", "2"), ("CUBLASLT_LOG_FILE", "LOG")]),
+    ("hipblaslt", &[("HIPBLASLT_LOG_MASK", "32"), ("HIPBLASLT_LOG_FILE", "LOG")]),
+    ("rocblas", &[("ROCBLAS_LAYER", "2"), ("ROCBLAS_LOG_BENCH_PATH", "LOG")]),
+];
 
 /// The stages.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Pipeline {
-    /// Those that are on, in their order, each with the place that says so.
-    pub(crate) on: Vec<(RunStage, Option<Box<ProblemPlace>>)>,
-    /// What the model must cost.
+    on: Vec<RunStage>,
     pub(crate) static_analysis: StaticAnalysis,
-    /// Nsight Systems.
     pub(crate) nsys: NsysSettings,
     /// Nsight Compute.
     pub ncu: NcuSettings,
-    /// The log of the matrix library.
-    pub(crate) cublas_log: CublasLogSettings,
-    /// What is kept of single samples, by stage.
-    pub(crate) samples: Vec<(RunStage, Samples)>,
+    pub(crate) cublas_library: String,
+    samples: Vec<(RunStage, Samples)>,
 }
 
-/// Settings of Nsight Systems.
 #[derive(Debug, Clone, Default)]
-pub struct NsysSettings {
-    /// The program.
+pub(crate) struct NsysSettings {
     pub(crate) program: String,
     /// The phase to capture; none: the whole run.
     pub(crate) capture: Option<String>,
-    /// What to trace.
     pub(crate) trace: Vec<String>,
-    /// Samples of call stacks.
     pub(crate) sample: String,
-    /// A graph as one row, or each kernel in it.
     pub(crate) cuda_graph_trace: String,
-    /// Counters of the device over time.
     pub(crate) gpu_metrics: bool,
-    /// Arguments of the user's own.
     pub(crate) args: Vec<String>,
-}
-
-/// Settings of the matrix library's log.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct CublasLogSettings {
-    /// Whose log it is.
-    pub(crate) library: String,
 }
 
 /// Settings of Nsight Compute.
 #[derive(Debug, Clone, Default)]
 pub struct NcuSettings {
-    /// The program.
     pub(crate) program: String,
     /// The phase whose launches are profiled; none: any.
     pub(crate) phase: Option<String>,
@@ -64,20 +49,16 @@ pub struct NcuSettings {
     pub launches_per_kernel: u64,
     /// Kernels by name: only those that one of them matches; all where there is none.
     pub kernel: Vec<KernelRegex>,
-    /// A set of sections.
     pub(crate) set: Option<String>,
-    /// What to measure.
     pub(crate) sections: Vec<String>,
     /// Single metrics beside.
     pub metrics: Vec<String>,
-    /// Whether clocks are held.
     pub(crate) clock_control: String,
-    /// Arguments of the user's own.
     pub(crate) args: Vec<String>,
 }
 
 /// What a stage keeps of single samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Samples {
     /// Whether answers are kept.
     pub predictions: bool,
@@ -85,84 +66,67 @@ pub struct Samples {
     pub pages: bool,
 }
 
-/// Sizes that the static analysis is asked about.
-#[derive(Debug, Clone)]
-pub struct StaticAnalysis {
-    /// Sequences in a step.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StaticAnalysis {
     pub(crate) batch_sizes: Vec<u64>,
     /// Tokens in the cache; none where they are those of the prompts.
     pub(crate) contexts: Vec<u64>,
 }
 
 impl Pipeline {
-    pub(super) fn read(mut keys: ConfigSection<'_>) -> Result<Self, SettingsError> {
-        let mut on = Vec::new();
-        let mut kept = Vec::new();
-        let mut static_analysis = StaticAnalysis { batch_sizes: Vec::new(), contexts: Vec::new() };
-        let mut nsys = NsysSettings::default();
-        let mut ncu = NcuSettings::default();
-        let mut cublas_log = CublasLogSettings::default();
+    pub(super) fn read(mut keys: ConfigSection<'_>) -> Result<Self, PlanError> {
+        let mut read = Self::default();
         for stage in RunStage::ALL.iter().copied() {
             let Some(mut stage_keys) = keys.optional_section(stage.name())? else {
-                // Headline numbers are what a run is for: they are off only where the config says so.
-                on.extend((stage == RunStage::Measure).then_some((stage, None)));
+                // Headline numbers are what a run is for: they are off only if the config says so.
+                read.on.extend((stage == RunStage::Measure).then_some(stage));
                 continue;
             };
             if stage_keys.flag("enable")? {
-                on.push((stage, place(&stage_keys)));
+                read.on.push(stage);
             }
             match stage {
-                RunStage::StaticAnalysis => static_analysis = sizes(&mut stage_keys)?,
+                RunStage::StaticAnalysis => {
+                    let batch_sizes = stage_keys.optional_positives("batch_sizes")?;
+                    let contexts = stage_keys.optional_positives("contexts")?;
+                    read.static_analysis = StaticAnalysis { batch_sizes, contexts };
+                }
                 RunStage::TorchProfiler => {
                     torch_profiler(&mut stage_keys)?;
-                    kept.push((stage, samples(&mut stage_keys, false)?));
+                    read.samples.push((stage, samples(&mut stage_keys, false)?));
                 }
-                RunStage::Nsys => nsys = NsysSettings::read(&mut stage_keys)?,
-                RunStage::Ncu => ncu = NcuSettings::read(&mut stage_keys)?,
+                RunStage::Nsys => read.nsys = NsysSettings::read(&mut stage_keys)?,
+                RunStage::Ncu => read.ncu = NcuSettings::read(&mut stage_keys)?,
                 RunStage::CublasLog => {
-                    let library = stage_keys.choice("library", &cublas_log::libraries())?;
-                    cublas_log = CublasLogSettings { library };
+                    let names: Vec<&str> = MATRIX_LIBRARIES.iter().map(|(name, _)| *name).collect();
+                    read.cublas_library = stage_keys.choice("library", &names)?;
                 }
                 RunStage::DirectInference => {
                     stage_keys.optional_positive("max_new_tokens")?;
                     // Answers are what it is for.
-                    kept.push((stage, samples(&mut stage_keys, true)?));
+                    read.samples.push((stage, samples(&mut stage_keys, true)?));
                 }
                 RunStage::Measure => {}
             }
             stage_keys.finish()?;
         }
         keys.finish()?;
-        Ok(Self { on, static_analysis, nsys, ncu, cublas_log, samples: kept })
+        Ok(read)
     }
 
     /// What a stage keeps of single samples; nothing where it is off.
-    #[must_use]
     pub fn samples(&self, stage: RunStage) -> Samples {
         let kept = self.samples.iter().find(|(of, _)| *of == stage && self.has(stage));
-        kept.map_or(Samples { predictions: false, pages: false }, |(_, samples)| *samples)
+        kept.map(|(_, samples)| *samples).unwrap_or_default()
     }
 
     /// Whether a stage is on.
-    #[must_use]
     pub fn has(&self, stage: RunStage) -> bool {
-        self.on.iter().any(|(on, _)| *on == stage)
+        self.on.contains(&stage)
     }
 }
 
-fn place(keys: &ConfigSection<'_>) -> Option<Box<ProblemPlace>> {
-    let origin = &keys.node("enable")?.origin;
-    Some(Box::new(ProblemPlace { origin: origin.clone(), excerpt: String::new() }))
-}
-
-fn sizes(keys: &mut ConfigSection<'_>) -> Result<StaticAnalysis, SettingsError> {
-    Ok(StaticAnalysis {
-        batch_sizes: keys.optional_positives("batch_sizes")?,
-        contexts: keys.optional_positives("contexts")?,
-    })
-}
-
-fn torch_profiler(keys: &mut ConfigSection<'_>) -> Result<(), SettingsError> {
+fn torch_profiler(keys: &mut ConfigSection<'_>) -> Result<(), PlanError> {
     keys.choices("activities", &["cpu", "cuda", "xpu", "hpu", "mtia"])?;
     for flag in
         ["record_shapes", "profile_memory", "with_stack", "with_modules", "with_flops", "allocator_snapshot"]
@@ -173,7 +137,7 @@ fn torch_profiler(keys: &mut ConfigSection<'_>) -> Result<(), SettingsError> {
 }
 
 impl NsysSettings {
-    fn read(keys: &mut ConfigSection<'_>) -> Result<Self, SettingsError> {
+    fn read(keys: &mut ConfigSection<'_>) -> Result<Self, PlanError> {
         Ok(Self {
             program: keys.optional_text("program")?.unwrap_or_else(|| "nsys".to_owned()),
             capture: keys.optional_text("capture")?,
@@ -187,7 +151,7 @@ impl NsysSettings {
 }
 
 impl NcuSettings {
-    fn read(keys: &mut ConfigSection<'_>) -> Result<Self, SettingsError> {
+    fn read(keys: &mut ConfigSection<'_>) -> Result<Self, PlanError> {
         Ok(Self {
             program: keys.optional_text("program")?.unwrap_or_else(|| "ncu".to_owned()),
             phase: keys.optional_text("phase")?,
@@ -203,7 +167,7 @@ impl NcuSettings {
     }
 }
 
-fn kernels(keys: &mut ConfigSection<'_>) -> Result<Vec<KernelRegex>, SettingsError> {
+fn kernels(keys: &mut ConfigSection<'_>) -> Result<Vec<KernelRegex>, PlanError> {
     let texts = keys.optional_texts("kernel")?;
     let read = |text: String| {
         KernelRegex::new(&text).map_err(|error| keys.refused("kernel", &text, error.to_string()))
@@ -212,7 +176,7 @@ fn kernels(keys: &mut ConfigSection<'_>) -> Result<Vec<KernelRegex>, SettingsErr
 }
 
 /// A set by its name; which there are, the version of Nsight Compute decides.
-fn set(keys: &mut ConfigSection<'_>) -> Result<Option<String>, SettingsError> {
+fn set(keys: &mut ConfigSection<'_>) -> Result<Option<String>, PlanError> {
     let set = keys.optional_text("set")?;
     let is_name = |set: &str| {
         let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '.');
@@ -226,8 +190,7 @@ fn set(keys: &mut ConfigSection<'_>) -> Result<Option<String>, SettingsError> {
     }
 }
 
-/// What a stage keeps of single samples; `usual` where the config does not say.
-fn samples(keys: &mut ConfigSection<'_>, usual: bool) -> Result<Samples, SettingsError> {
+fn samples(keys: &mut ConfigSection<'_>, usual: bool) -> Result<Samples, PlanError> {
     let Some(mut output) = keys.optional_section("output")? else {
         return Ok(Samples { predictions: usual, pages: usual });
     };

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use rooflens_compose::nearest;
 use rooflens_compose::value::{Int, Key, Map, Node, Value, python_str};
 
-use crate::error::{SettingsError, SettingsProblem as Problem};
+use crate::error::PlanError;
 
-type Read<T> = Result<T, SettingsError>;
+type Read<T> = Result<T, PlanError>;
 
 /// A mapping that remembers what was asked for.
 pub struct ConfigSection<'a> {
@@ -18,7 +18,6 @@ pub struct ConfigSection<'a> {
 }
 
 impl<'a> ConfigSection<'a> {
-    /// The whole config.
     pub(crate) fn root(node: &'a Node) -> Read<Self> {
         Self::of(String::new(), node)
     }
@@ -30,167 +29,104 @@ impl<'a> ConfigSection<'a> {
         Ok(Self { path, node, map, asked: Vec::new() })
     }
 
-    /// A mapping within.
     pub(crate) fn section(&mut self, key: &str) -> Read<ConfigSection<'a>> {
         let node = self.required(key)?;
         ConfigSection::of(self.key(key), node)
     }
 
-    /// A mapping within, where there is one.
     pub(crate) fn optional_section(&mut self, key: &str) -> Read<Option<ConfigSection<'a>>> {
         let path = self.key(key);
         self.optional(key)?.map(|node| ConfigSection::of(path, node)).transpose()
     }
 
-    /// A text.
     pub(crate) fn text(&mut self, key: &str) -> Read<String> {
-        let node = self.required(key)?;
-        node.as_str().map(str::to_owned).ok_or_else(|| wrong(&self.key(key), node, "a string"))
+        self.read(key, "a string", |node| node.as_str().map(str::to_owned))
     }
 
-    /// A text with something in it.
-    pub fn name(&mut self, key: &str) -> Read<String> {
+    pub(crate) fn name(&mut self, key: &str) -> Read<String> {
         let text = self.text(key)?;
-        if text.trim().is_empty() {
-            return Err(wrong(&self.key(key), self.required(key)?, "a non-empty string"));
-        }
-        Ok(text)
+        self.read(key, "a non-empty string", |_| Some(text).filter(|text| !text.trim().is_empty()))
     }
 
-    /// A text, where there is one.
     pub(crate) fn optional_text(&mut self, key: &str) -> Read<Option<String>> {
-        if self.optional(key)?.is_none() { Ok(None) } else { self.text(key).map(Some) }
+        self.if_set(key, Self::text)
     }
 
-    /// True or false.
     pub(crate) fn flag(&mut self, key: &str) -> Read<bool> {
-        let node = self.required(key)?;
-        match node.value {
-            Value::Bool(flag) => Ok(flag),
-            _ => Err(wrong(&self.key(key), node, "true or false")),
-        }
+        self.read(key, "true or false", |node| match node.value {
+            Value::Bool(flag) => Some(flag),
+            _ => None,
+        })
     }
 
-    /// True or false, where it is said.
     pub(crate) fn optional_flag(&mut self, key: &str) -> Read<Option<bool>> {
-        if self.optional(key)?.is_none() { Ok(None) } else { self.flag(key).map(Some) }
+        self.if_set(key, Self::flag)
     }
 
-    /// A whole number from 0 up.
-    pub fn count(&mut self, key: &str) -> Read<u64> {
-        let node = self.required(key)?;
-        count(node).ok_or_else(|| wrong(&self.key(key), node, "a whole number of at least 0"))
+    pub(crate) fn count(&mut self, key: &str) -> Read<u64> {
+        self.read(key, "a whole number of at least 0", count)
     }
 
-    /// A whole number from 1 up.
     pub(crate) fn positive(&mut self, key: &str) -> Read<u64> {
-        let node = self.required(key)?;
-        count(node)
-            .filter(|count| *count > 0)
-            .ok_or_else(|| wrong(&self.key(key), node, "a whole number of at least 1"))
+        self.read(key, "a whole number of at least 1", positive)
     }
 
-    /// A whole number from 1 up, where there is one.
     pub(crate) fn optional_positive(&mut self, key: &str) -> Read<Option<u64>> {
-        if self.optional(key)?.is_none() { Ok(None) } else { self.positive(key).map(Some) }
+        self.if_set(key, Self::positive)
     }
 
-    /// A number of any kind.
     pub(crate) fn optional_number(&mut self, key: &str) -> Read<Option<f64>> {
-        let path = self.key(key);
-        let Some(node) = self.optional(key)? else { return Ok(None) };
-        match &node.value {
-            Value::Int(Int::Small(small)) => Ok(Some(*small as f64)),
-            Value::Float(float) if float.is_finite() => Ok(Some(*float)),
-            _ => Err(wrong(&path, node, "a number")),
-        }
+        let number = |node: &Node| match &node.value {
+            Value::Int(Int::Small(small)) => Some(*small as f64),
+            Value::Float(float) if float.is_finite() => Some(*float),
+            _ => None,
+        };
+        self.if_set(key, |keys, key| keys.read(key, "a number", number))
     }
 
-    /// A number above 0, where there is one.
     pub(crate) fn optional_positive_number(&mut self, key: &str) -> Read<Option<f64>> {
         match self.optional_number(key)? {
-            Some(number) if number <= 0.0 => {
-                Err(wrong(&self.key(key), self.required(key)?, "a number above 0"))
-            }
+            Some(number) if number <= 0.0 => self.read(key, "a number above 0", |_| None),
             number => Ok(number),
         }
     }
 
-    /// One of some words.
     pub(crate) fn choice(&mut self, key: &str, known: &[&'static str]) -> Read<String> {
-        let node = self.required(key)?;
         let text = self.text(key)?;
-        if known.contains(&text.as_str()) {
-            return Ok(text);
-        }
-        let problem = Problem::NotOneOf { key: self.key(key), is: text.clone(), known: known.to_vec() };
-        let suggestion = nearest(&text, known.iter().copied()).map(str::to_owned);
-        Err(SettingsError { suggestion, ..SettingsError::at(problem, &node.origin) })
+        self.check_known(key, &text, known).map(|()| text)
     }
 
-    /// A list of texts.
+    pub(crate) fn choices(&mut self, key: &str, known: &[&'static str]) -> Read<Vec<String>> {
+        let texts = self.texts(key)?;
+        texts.iter().try_for_each(|text| self.check_known(key, text, known)).map(|()| texts)
+    }
+
+    fn check_known(&self, key: &str, is: &str, known: &[&'static str]) -> Read<()> {
+        if known.contains(&is) {
+            return Ok(());
+        }
+        let nearest = nearest(is, known.iter().copied()).map(str::to_owned);
+        Err(self.at(key, PlanError::not_one_of(&self.key(key), is, known)).meant(nearest))
+    }
+
     pub(crate) fn texts(&mut self, key: &str) -> Read<Vec<String>> {
-        let node = self.required(key)?;
-        let text = |item: &Node| item.as_str().map(str::to_owned);
-        let texts = match &node.value {
-            Value::List(items) => items.iter().map(text).collect::<Option<Vec<String>>>(),
-            _ => None,
-        };
-        texts.ok_or_else(|| wrong(&self.key(key), node, "a list of strings"))
+        self.list(key, "a list of strings", |item| item.as_str().map(str::to_owned))
     }
 
     /// The words of a command: numbers are taken as they are written.
-    pub fn words(&mut self, key: &str) -> Read<Vec<String>> {
-        let node = self.required(key)?;
-        let word = |item: &Node| match &item.value {
-            Value::Str(text) => Some(text.clone()),
-            Value::Int(_) | Value::Float(_) => Some(python_str(&item.value)),
-            _ => None,
-        };
-        let words = match &node.value {
-            Value::List(items) => items.iter().map(word).collect::<Option<Vec<String>>>(),
-            _ => None,
-        };
-        words.ok_or_else(|| wrong(&self.key(key), node, "a list of strings and numbers"))
+    pub(crate) fn words(&mut self, key: &str) -> Read<Vec<String>> {
+        self.list(key, "a list of strings and numbers", word)
     }
 
-    /// A list of texts; empty where there is none.
     pub(crate) fn optional_texts(&mut self, key: &str) -> Read<Vec<String>> {
-        if self.optional(key)?.is_none() { Ok(Vec::new()) } else { self.texts(key) }
+        self.if_set(key, Self::texts).map(Option::unwrap_or_default)
     }
 
-    /// A text of a list that cannot be taken.
-    pub(crate) fn refused(&self, key: &str, is: &str, why: String) -> SettingsError {
-        let problem = Problem::Refused { key: self.key(key), is: is.to_owned(), why };
-        SettingsError::at(problem, &self.node(key).unwrap_or(self.node).origin)
-    }
-
-    /// A list of some words.
-    pub(crate) fn choices(&mut self, key: &str, known: &[&'static str]) -> Read<Vec<String>> {
-        let node = self.required(key)?;
-        let texts = self.texts(key)?;
-        match texts.iter().find(|text| !known.contains(&text.as_str())) {
-            None => Ok(texts),
-            Some(is) => {
-                let problem = Problem::NotOneOf { key: self.key(key), is: is.clone(), known: known.to_vec() };
-                let suggestion = nearest(is, known.iter().copied()).map(str::to_owned);
-                Err(SettingsError { suggestion, ..SettingsError::at(problem, &node.origin) })
-            }
-        }
-    }
-
-    /// Whole numbers from 1 up; none where it is null.
     pub(crate) fn optional_positives(&mut self, key: &str) -> Read<Vec<u64>> {
-        let path = self.key(key);
-        let Some(node) = self.optional(key)? else { return Ok(Vec::new()) };
-        let numbers = match &node.value {
-            Value::List(items) => items.iter().map(|item| count(item).filter(|count| *count > 0)).collect(),
-            _ => None,
-        };
-        numbers.ok_or_else(|| wrong(&path, node, "a list of whole numbers of at least 1"))
+        let wanted = "a list of whole numbers of at least 1";
+        self.if_set(key, |keys, key| keys.list(key, wanted, positive)).map(Option::unwrap_or_default)
     }
 
-    /// Environment variables.
     pub(crate) fn variables(&mut self, key: &str) -> Read<BTreeMap<String, String>> {
         let path = self.key(key);
         let Some(node) = self.optional(key)? else { return Ok(BTreeMap::new()) };
@@ -199,11 +135,7 @@ impl<'a> ConfigSection<'a> {
         for (name, value) in map {
             let name = python_str(&name.to_value());
             let path = format!("{path}.{name}");
-            let text = match &value.value {
-                Value::Str(text) => text.clone(),
-                Value::Int(_) | Value::Float(_) => python_str(&value.value),
-                _ => return Err(wrong(&path, value, "a string or a number")),
-            };
+            let text = word(value).ok_or_else(|| wrong(&path, value, "a string or a number"))?;
             if name.is_empty() || name.contains(['=', '\0']) || text.contains('\0') {
                 return Err(wrong(&path, value, "an environment variable"));
             }
@@ -212,14 +144,22 @@ impl<'a> ConfigSection<'a> {
         Ok(variables)
     }
 
-    /// The error of two keys that exclude each other, at the place of the first.
-    pub(crate) fn conflict(&self, key: &str, other: &str) -> SettingsError {
-        let problem = Problem::Conflict { key: self.key(key), other: self.key(other) };
-        SettingsError::at(problem, &self.node(key).unwrap_or(self.node).origin)
+    pub(crate) fn refused(&self, key: &str, is: &str, why: String) -> PlanError {
+        self.at(key, PlanError::of_key(&self.key(key), format!("has '{is}': {why}")))
     }
 
-    /// The node of a key, where somebody wants to name its place.
-    pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {
+    /// The error of two keys that exclude each other, at the place of the first.
+    pub(crate) fn conflict(&self, key: &str, other: &str) -> PlanError {
+        let (one, two) = (self.key(key), self.key(other));
+        let hint = format!("keep one: {one}=null or {two}=null");
+        self.at(key, PlanError::new(format!("{one} and {two} cannot both be set"), hint))
+    }
+
+    fn at(&self, key: &str, error: PlanError) -> PlanError {
+        error.at(&self.node(key).unwrap_or(self.node).origin)
+    }
+
+    fn node(&self, key: &str) -> Option<&'a Node> {
         self.map.get(&Key::from(key))
     }
 
@@ -231,9 +171,12 @@ impl<'a> ConfigSection<'a> {
             if name.starts_with('_') || self.asked.contains(&name) {
                 continue;
             }
-            let suggestion = nearest(&name, self.asked.iter().map(String::as_str)).map(|near| self.key(near));
-            let error = SettingsError::at(Problem::Unknown { key: self.key(&name) }, &node.origin);
-            return Err(SettingsError { suggestion, ..error });
+            let nearest = nearest(&name, self.asked.iter().map(String::as_str)).map(|near| self.key(near));
+            let key = self.key(&name);
+            let hint = format!("your own keys must begin with an underscore; to remove it: ~{key}");
+            return Err(PlanError::new(format!("unknown setting {key}"), hint)
+                .at(&node.origin)
+                .meant(nearest));
         }
         Ok(())
     }
@@ -242,14 +185,28 @@ impl<'a> ConfigSection<'a> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    fn required(&mut self, key: &str) -> Read<&'a Node> {
-        match self.look(key)? {
-            Some(node) => Ok(node),
-            None => Err(SettingsError::at(Problem::Missing { key: self.key(key) }, &self.node.origin)),
-        }
+    /// Reads a value. `wanted` says in errors what it should be.
+    fn read<T>(&mut self, key: &str, wanted: &'static str, of: impl FnOnce(&Node) -> Option<T>) -> Read<T> {
+        let node = self.required(key)?;
+        of(node).ok_or_else(|| wrong(&self.key(key), node, wanted))
     }
 
-    /// The value, unless it is missing or null.
+    fn list<T>(&mut self, key: &str, wanted: &'static str, of: impl Fn(&Node) -> Option<T>) -> Read<Vec<T>> {
+        self.read(key, wanted, |node| match &node.value {
+            Value::List(items) => items.iter().map(of).collect(),
+            _ => None,
+        })
+    }
+
+    /// Reads a value unless it is missing or null.
+    fn if_set<T>(&mut self, key: &str, read: impl FnOnce(&mut Self, &str) -> Read<T>) -> Read<Option<T>> {
+        if self.optional(key)?.is_none() { Ok(None) } else { read(self, key).map(Some) }
+    }
+
+    fn required(&mut self, key: &str) -> Read<&'a Node> {
+        self.look(key)?.ok_or_else(|| PlanError::missing(&self.key(key)).at(&self.node.origin))
+    }
+
     fn optional(&mut self, key: &str) -> Read<Option<&'a Node>> {
         Ok(self.look(key)?.filter(|node| node.value != Value::Null))
     }
@@ -259,9 +216,7 @@ impl<'a> ConfigSection<'a> {
             self.asked.push(key.to_owned());
         }
         match self.node(key) {
-            Some(node) if node.is_missing() => {
-                Err(SettingsError::at(Problem::Open { key: self.key(key) }, &node.origin))
-            }
+            Some(node) if node.is_missing() => Err(PlanError::open(&self.key(key)).at(&node.origin)),
             found => Ok(found),
         }
     }
@@ -274,11 +229,23 @@ fn count(node: &Node) -> Option<u64> {
     }
 }
 
-fn wrong(key: &str, node: &Node, wanted: &'static str) -> SettingsError {
+fn positive(node: &Node) -> Option<u64> {
+    count(node).filter(|count| *count > 0)
+}
+
+fn word(node: &Node) -> Option<String> {
+    match &node.value {
+        Value::Str(text) => Some(text.clone()),
+        Value::Int(_) | Value::Float(_) => Some(python_str(&node.value)),
+        _ => None,
+    }
+}
+
+fn wrong(key: &str, node: &Node, wanted: &'static str) -> PlanError {
     let is = match &node.value {
         Value::Str(text) => format!("'{text}'"),
         value if node.is_container() => value.kind().to_owned(),
         value => python_str(value),
     };
-    SettingsError::at(Problem::Wrong { key: key.to_owned(), is, wanted }, &node.origin)
+    PlanError::of_key(key, format!("is {is}, not {wanted}")).at(&node.origin)
 }

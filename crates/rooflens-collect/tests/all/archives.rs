@@ -7,7 +7,7 @@ use rooflens_collect::project::assets::{AssetObserver, Unwatched};
 use rooflens_collect::project::{FaultClass, ProjectError};
 use tempfile::TempDir;
 
-use crate::assets_support::zip_maker::{Entry, crowded, file, large_end, link, zip};
+use crate::assets_support::zip_maker::{Entry, file, link, zip};
 use crate::assets_support::{everything, tar_maker, write};
 
 /// Unpacks an archive. Returns the result, and everything in the folder around.
@@ -218,13 +218,6 @@ fn bombs_are_refused() {
     let shared = Entry { header_of: Some(0), ..file("b", "body") };
     refused(&zip(&[file("a", "body"), shared]), "has overlapping entries");
 
-    let million = "has more than 500000 entries";
-    refused(&crowded(1_000_000), million);
-    // A claim with nothing behind it.
-    let mut claim = b"PK\x03\x04".to_vec();
-    large_end(&mut claim, 1_000_000, 46_000_000, 4);
-    refused(&claim, million);
-    // A claim that is too low does not help: no more are read.
     let limits = Limits { max_entries: 2, ..Limits::default() };
     refused_limited(&zip(&[file("a", ""), file("b", ""), file("c", "")]), limits, "more than 2 entries");
     let tar = tar_maker::tar(&[("a", b'0', "", b""), ("b", b'0', "", b""), ("c", b'0', "", b"")]);
@@ -234,10 +227,6 @@ fn bombs_are_refused() {
     let name = vec![b'a'; 8 << 20];
     let tar = tar_maker::tar(&[("././@LongLink", b'L', "", &name), ("x", b'0', "", b"")]);
     refused(&tar_maker::gz(&tar), "too long");
-    let limits = Limits { max_entries: 1, ..Limits::default() };
-    let mut bytes = zip(&[file("a", "")]);
-    bytes.splice(4..4, vec![b'P'; 3 << 20]);
-    refused_limited(&bytes, limits, "");
 }
 
 #[test]
@@ -253,7 +242,6 @@ fn damage_is_refused() {
     refused(&tar[..2000], "it ends early");
     let gz = tar_maker::gz(&tar);
     refused(&gz[..gz.len() - 9], "is damaged");
-    refused(&[&tar[..], &tar[..]].concat(), "is damaged");
     refused(b"hello", "is neither a zip, a tar nor a tar.gz");
     refused(b"", "is neither a zip, a tar nor a tar.gz");
     // A size beyond every disk.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use rooflens_collect::project::externals::{
     AddRequest, Condition, Externals, HookAction, LeftOutReason, Lock, SourceKind, SourceStatus,
@@ -15,27 +15,19 @@ use tempfile::TempDir;
 const LOCK: &str = "third_party/externals.lock";
 
 /// Runs git as a user would, with a user's name and nothing else of this machine's.
-fn try_git(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new("git")
-        .current_dir(folder)
-        .args([
-            "-c",
-            "user.name=Test",
-            "-c",
-            "user.email=test@example.invalid",
-            "-c",
-            "init.defaultBranch=main",
-        ])
-        .args(["-c", "protocol.file.allow=always", "-c", "commit.gpgSign=false"])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .output()
-        .unwrap()
-}
-
 fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = try_git(folder, arguments);
+    let mut command = Command::new("git");
+    for setting in [
+        "user.name=Test",
+        "user.email=test@example.invalid",
+        "init.defaultBranch=main",
+        "protocol.file.allow=always",
+        "commit.gpgSign=false",
+    ] {
+        command.args(["-c", setting]);
+    }
+    command.args(arguments).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    let output = command.current_dir(folder).output().unwrap();
     assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }

@@ -12,7 +12,4 @@ mod mock_nvml;
 mod nvml;
 mod plans;
 mod servers;
-mod skeleton_assets;
-mod skeleton_conf;
 mod skeleton_files;
-mod skeleton_write;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rooflens_collect::servers::{
-    ServerError, ServerPlan, ServerPlanError, ServerProcess, ServerProfile, ServerProgram, ServerSpec,
+    ServerError, ServerPlan, ServerProcess, ServerProfile, ServerProgram, ServerSpec,
 };
 use serde_json::{Value, json};
 
@@ -100,23 +100,24 @@ fn what_a_plan_sets_cannot_be_a_flag() {
         (ServerProgram::LlamacppServer, "metrics"),
     ] {
         let refused = ServerPlan::new(&spec(program, json!({ flag: 1 })), Path::new("/run"));
-        assert!(matches!(refused, Err(ServerPlanError::OwnFlag { .. })), "{flag}: {refused:?}");
+        assert!(refused.unwrap_err().to_string().contains("cannot be set"), "{flag}");
     }
     for flag in ["", "--", "a b", "a=b", "ä"] {
         let refused =
             ServerPlan::new(&spec(ServerProgram::VllmServer, json!({ flag: 1 })), Path::new("/run"));
-        assert!(matches!(refused, Err(ServerPlanError::NoFlag { .. })), "{flag}: {refused:?}");
+        assert!(refused.unwrap_err().to_string().contains("no name of a flag"), "{flag}");
     }
     let nested = spec(ServerProgram::VllmServer, json!({ "x": [[1]] }));
-    assert!(matches!(ServerPlan::new(&nested, Path::new("/run")), Err(ServerPlanError::NoWord { .. })));
+    let refused = ServerPlan::new(&nested, Path::new("/run")).unwrap_err();
+    assert_eq!(refused.to_string(), "the flag x cannot be [1]");
     let fine = spec(ServerProgram::VllmServer, json!({}));
     let relative = ServerPlan::new(&fine, Path::new("run"));
-    assert!(matches!(relative, Err(ServerPlanError::RelativeFolder { .. })));
+    assert_eq!(relative.unwrap_err().to_string(), "the folder run must be absolute");
     let mut nowhere = spec(ServerProgram::Url, json!({}));
     for model in ["tiny", "http://", "ftp://a", "http://a b"] {
         nowhere.model = model.to_owned();
         let refused = ServerPlan::new(&nowhere, Path::new("/run"));
-        assert!(matches!(refused, Err(ServerPlanError::NoAddress { .. })), "{model}");
+        assert!(refused.unwrap_err().to_string().contains("no address of a server"), "{model}");
     }
 }
 

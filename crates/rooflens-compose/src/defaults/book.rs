@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 
 use super::item::{Choice, Item, Named};
-use crate::error::{ComposeError, Fault};
+use crate::error::ComposeError;
 use crate::overrides::{Override, OverrideKind};
 use crate::sources::Repository;
 use crate::value::{Node, Origin, Value};
@@ -24,14 +24,11 @@ struct Deletion {
     used: bool,
 }
 
-/// What was asked for, by whom, and what was chosen.
 #[derive(Default)]
 pub(super) struct ChoiceBook {
     wishes: IndexMap<String, RequestedChoice>,
     deletions: IndexMap<String, Deletion>,
-    /// Items the command line adds to the list of the primary config.
     pub(super) appended: Vec<Item>,
-    /// What was chosen, by override key.
     choices: IndexMap<String, Option<String>>,
     keys_of_group: BTreeMap<String, BTreeSet<String>>,
 }
@@ -51,12 +48,12 @@ impl ChoiceBook {
                 rest.push(wish.clone());
                 continue;
             }
-            book.enter(wish, value).map_err(|fault| ComposeError::at(fault, &origin))?;
+            book.enter(wish, value).map_err(|message| ComposeError::at(message, &origin))?;
         }
         Ok((book, rest))
     }
 
-    fn enter(&mut self, wish: &Override, value: Value) -> Result<(), Fault> {
+    fn enter(&mut self, wish: &Override, value: Value) -> Result<(), String> {
         let origin = wish.origin();
         let key = match &wish.package {
             None => wish.key.clone(),
@@ -65,13 +62,13 @@ impl ChoiceBook {
         let input = wish.text.clone();
         let found = value.kind();
         let wrong_kind = || {
-            Fault::Other(format!(
+            format!(
                 "'{input}': the choice of a config group must be a string or a list of strings, not {found}"
-            ))
+            )
         };
         match (wish.kind, value) {
             (OverrideKind::ForceAdd, _) => {
-                return Err(Fault::Other(format!("'{input}': a config group cannot be added by force")));
+                return Err(format!("'{input}': a config group cannot be added by force"));
             }
             (OverrideKind::Delete, Value::Null) => {
                 self.deletions.insert(key, Deletion { name: None, origin, used: false });
@@ -95,7 +92,6 @@ impl ChoiceBook {
         Ok(())
     }
 
-    /// Notes an `override` item, unless the command line or an outer list already wished.
     pub(super) fn wish(&mut self, config: &str, item: &Item) {
         if let Named::Group { choice, .. } = &item.named {
             self.wishes.entry(item.override_key()).or_insert_with(|| RequestedChoice {
@@ -107,7 +103,6 @@ impl ChoiceBook {
         }
     }
 
-    /// Gives an item the choice that was wished for it.
     pub(super) fn grant(&mut self, item: &mut Item) {
         let key = item.override_key();
         if let Named::Group { choice, .. } = &mut item.named
@@ -147,8 +142,10 @@ impl ChoiceBook {
             Some(first) if *first != name => {
                 let text = |choice: &Option<String>| choice.clone().unwrap_or("null".to_owned());
                 // Lists are expanded last to first: what was chosen before stands behind.
-                let fault = Fault::TwoChoices { first: text(&name), second: text(first), key };
-                return Err(ComposeError::at(fault, &item.origin));
+                let (first, second) = (text(&name), text(first));
+                let message = format!("'{key}' is chosen twice: '{first}' and '{second}'");
+                let hint = format!("to change an earlier choice write 'override {key}: {second}'");
+                return Err(ComposeError::at(message, &item.origin).with_hint(hint));
             }
             Some(_) => {}
         }
@@ -170,13 +167,17 @@ impl ChoiceBook {
             let group = key.split('@').next().unwrap_or(key);
             let known = self.keys_of_group.get(group).into_iter().flatten();
             let alternatives: Vec<String> = known.cloned().collect();
-            let fault = Fault::UnusedOverride {
-                key: key.clone(),
-                value: choice_text(&wish.choice),
-                config: wish.config.clone(),
-                alternatives: alternatives.clone(),
+            let known = match alternatives.as_slice() {
+                [] => String::new(),
+                known => format!("; it has {}", known.join(", ")),
             };
-            let error = ComposeError::at(fault, &wish.origin);
+            let within = wish.config.as_ref().map(|config| format!("in '{config}': ")).unwrap_or_default();
+            let message = format!("{within}there is no '{key}' in the defaults list to override{known}");
+            let mut error = ComposeError::at(message, &wish.origin);
+            if wish.config.is_none() {
+                let value = choice_text(&wish.choice);
+                error = error.with_hint(format!("to add it to the defaults list use +{key}={value}"));
+            }
             let nearest = match alternatives.as_slice() {
                 [only] => return Err(error.suggest(only, [only.as_str()])),
                 [] => self.choices.keys().map(String::as_str).collect(),
@@ -189,7 +190,7 @@ impl ChoiceBook {
                 None => key.clone(),
                 Some(name) => format!("{key}={name}"),
             };
-            let fault = Fault::Other(format!("there is no '{what}' in the defaults list to delete"));
+            let fault = format!("there is no '{what}' in the defaults list to delete");
             let error = ComposeError::at(fault, &deletion.origin);
             let known = self.choices.keys().map(String::as_str).filter(|other| other != key);
             return Err(error.suggest(key, known));

@@ -1,32 +1,23 @@
 //! One item of a defaults list: what it names, and where that is mounted.
 
-use crate::error::{ComposeError, Fault};
+use crate::error::ComposeError;
 use crate::value::{Key, Map, Node, Origin, Value, python_str};
 
-/// What is chosen for a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Choice {
     /// Nothing.
     None,
-    /// One option.
     One(String),
-    /// Several options, one after the other.
     Many(Vec<String>),
 }
 
-/// What an item names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// A config, by its path.
     Config {
-        /// As written; absolute with a leading slash.
         path: String,
     },
-    /// An option of a group.
     Group {
-        /// As written; absolute with a leading slash.
         group: String,
-        /// The option.
         choice: Choice,
         /// Whether it changes an earlier choice and is none itself.
         is_override: bool,
@@ -34,24 +25,17 @@ pub(crate) enum Named {
     },
 }
 
-/// One item of a defaults list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Item {
     pub(crate) named: Named,
     /// Whether its config may be absent.
     pub(crate) optional: bool,
-    /// The package behind `@`, as written.
     pub(crate) package: Option<String>,
-    /// The package of the file's header, made absolute.
     pub(crate) header: Option<String>,
-    /// The group of the config whose list it stands in.
     pub(crate) parent_group: String,
-    /// The package of the config whose list it stands in.
     pub(crate) parent_package: String,
-    /// Whether it is the config the composition was asked for.
     pub(crate) primary: bool,
     pub(crate) deleted: bool,
-    /// Where it was written.
     pub(crate) origin: Origin,
 }
 
@@ -176,7 +160,6 @@ impl Item {
         self.group_path().replace('/', ".")
     }
 
-    /// The package of the header. It is always absolute.
     pub(crate) fn set_header(&mut self, header: Option<&str>) {
         self.header = header.map(|package| match package {
             "" => "_global_".to_owned(),
@@ -221,7 +204,6 @@ impl Item {
     }
 }
 
-/// Reads the items of the defaults list of a config.
 pub(crate) fn read_items(config: &str, list: Option<&Node>) -> Result<Vec<Item>, ComposeError> {
     let Some(Node { value: Value::List(nodes), .. }) = list else {
         return Ok(Vec::new());
@@ -231,7 +213,7 @@ pub(crate) fn read_items(config: &str, list: Option<&Node>) -> Result<Vec<Item>,
 
 fn read_item(config: &str, node: &Node) -> Result<Item, ComposeError> {
     let wrong = |problem: String| {
-        let fault = Fault::Other(format!("in '{config}': {problem}"));
+        let fault = format!("in '{config}': {problem}");
         ComposeError::at(fault, &node.origin)
     };
     match &node.value {

@@ -10,9 +10,9 @@ mod tree;
 
 use indexmap::IndexMap;
 
-use crate::compose::ComposeWarning;
 use crate::error::ComposeError;
 use crate::overrides::Override;
+use crate::request::ComposeWarning;
 use crate::resolve::EvaluationSettings;
 use crate::sources::Repository;
 
@@ -20,19 +20,15 @@ pub use tree::{DefaultEntry, DefaultsTree};
 
 pub(crate) use item::{Item, read_items};
 
-/// What the defaults lists of a composition come to.
 pub(crate) struct Defaults {
     pub(crate) entries: Vec<DefaultEntry>,
-    /// How they came to be.
     pub(crate) tree: DefaultsTree,
     /// What was chosen for each group, by its override key, in the order of choosing.
     pub(crate) choices: IndexMap<String, Option<String>>,
     pub(crate) config_overrides: Vec<Override>,
-    /// What was odd.
     pub(crate) warnings: Vec<ComposeWarning>,
 }
 
-/// Expands the defaults lists of a primary config.
 pub(crate) fn expand(
     repository: &Repository<'_>,
     settings: &EvaluationSettings,

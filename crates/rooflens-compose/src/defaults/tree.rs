@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 
 use super::book::ChoiceBook;
 use super::item::{Choice, Item, Named};
-use crate::compose::ComposeWarning;
-use crate::error::{ComposeError, Fault};
+use crate::error::{ComposeError, listed, options_of};
 use crate::hydra_tree::{EMPTY_CONFIG, ROOT_CONFIG};
-use crate::interpolation::is_interpolation;
+use crate::request::ComposeWarning;
 use crate::resolve::{EvaluationSettings, Evaluator};
 use crate::sources::{GroupContent, Repository};
-use crate::value::{Key, Map, Node, Origin, Value};
+use crate::value::{Key, Map, Node, Origin, Value, is_interpolation};
 
 /// How deep defaults lists may name each other.
 const MAX_DEPTH: usize = 100;
@@ -30,8 +29,6 @@ impl DefaultsTree {
         Self { item: Some(item), children: None }
     }
 
-    /// What it is called: `group: option`, the path of a config, `_self_`, or `<root>`.
-    #[must_use]
     pub(crate) fn label(&self) -> String {
         match &self.item {
             None => "<root>".to_owned(),
@@ -42,18 +39,14 @@ impl DefaultsTree {
         }
     }
 
-    /// The configs of its defaults list, in order.
-    #[must_use]
     pub(crate) fn children(&self) -> &[DefaultsTree] {
         self.children.as_deref().unwrap_or_default()
     }
 }
 
-/// Whether a config is part of something special.
 #[derive(Clone, Copy)]
 struct Standing {
     depth: usize,
-    /// Whether an interpolation chose it, or one of the configs it is in.
     interpolated: bool,
 }
 
@@ -81,7 +74,6 @@ impl<'a> Builder<'a> {
         (self.book, self.warnings)
     }
 
-    /// The tree of a primary config, with Hydra's own config before it.
     pub(super) fn build(&mut self, config_name: Option<&str>) -> Result<DefaultsTree, ComposeError> {
         let mut primary = Item::config(config_name.unwrap_or(EMPTY_CONFIG), Origin::default());
         primary.primary = true;
@@ -103,13 +95,13 @@ impl<'a> Builder<'a> {
     ) -> Result<DefaultsTree, ComposeError> {
         self.items += 1;
         if self.items > MAX_ITEMS {
-            return Err(Fault::Other(format!("the defaults lists name more than {MAX_ITEMS} configs")).into());
+            return Err(ComposeError::new(format!("the defaults lists name more than {MAX_ITEMS} configs")));
         }
         if standing.depth > MAX_DEPTH {
             let message = format!(
                 "in '{parent}': defaults lists nested deeper than {MAX_DEPTH} levels; do they name each other?"
             );
-            return Err(ComposeError::at(Fault::Other(message), &item.origin));
+            return Err(ComposeError::at(message, &item.origin));
         }
         let path = item.config_path();
         if !item.is_missing()
@@ -153,7 +145,7 @@ impl<'a> Builder<'a> {
         let has_self = selves.next().is_some();
         if let Some(second) = selves.next() {
             let config = item.config_path();
-            let fault = Fault::Other(format!("in '{config}': _self_ is listed twice in the defaults list"));
+            let fault = format!("in '{config}': _self_ is listed twice in the defaults list");
             return Err(ComposeError::at(fault, &second.origin));
         }
         let has_other = list.iter().any(|it| !it.is_override());
@@ -185,7 +177,7 @@ impl<'a> Builder<'a> {
                 let message = format!(
                     "in '{config}': the override of '{key}' must come after all items that are not overrides"
                 );
-                return Err(ComposeError::at(Fault::Other(message), &item.origin));
+                return Err(ComposeError::at(message, &item.origin));
             }
             if item.is_override() {
                 let key = item.override_key();
@@ -193,7 +185,7 @@ impl<'a> Builder<'a> {
                     let message = format!(
                         "in '{config}': the override of '{key}' comes too late: this config was chosen by an interpolation"
                     );
-                    return Err(ComposeError::at(Fault::Other(message), &item.origin));
+                    return Err(ComposeError::at(message, &item.origin));
                 }
                 self.book.wish(&config, item);
                 last = Some(key);
@@ -226,7 +218,7 @@ impl<'a> Builder<'a> {
                     if is_interpolation(name) {
                         let message =
                             format!("in '{config}': an option in a list cannot be an interpolation");
-                        return Err(ComposeError::at(Fault::Other(message), &item.origin));
+                        return Err(ComposeError::at(message, &item.origin));
                     }
                     let mut option = item.clone();
                     option.named = Named::Config { path: format!("{group}/{name}") };
@@ -246,7 +238,6 @@ impl<'a> Builder<'a> {
         Ok(children)
     }
 
-    /// Whether its choice is `???` and that is allowed.
     fn is_left_open(&self, item: &Item, path: &str) -> Result<bool, ComposeError> {
         if !path.ends_with("???") {
             return Ok(false);
@@ -254,38 +245,38 @@ impl<'a> Builder<'a> {
         if self.skip_missing {
             return Ok(true);
         }
-        let fault = if item.is_group() {
-            let options = self.repository.list(&item.group_path(), GroupContent::Options);
-            Fault::MustChoose { key: item.override_key(), options }
+        let error = if item.is_group() {
+            let (group, key) = (item.group_path(), item.override_key());
+            let options = self.repository.list(&group, GroupContent::Options);
+            let options = options_of(&key, &options);
+            ComposeError::new(format!("'{key}' must be chosen{options}"))
+                .with_hint(format!("choose with {key}=OPTION"))
         } else {
-            Fault::Other(format!("'{path}': a config without a group cannot be left open with ???"))
+            ComposeError::new(format!("'{path}': a config without a group cannot be left open with ???"))
         };
-        Err(ComposeError::at(fault, &item.origin))
+        Err(error.placed(&item.origin))
     }
 
     fn no_primary(&self, item: &Item) -> ComposeError {
         let name = item.config_path();
         let (group, wanted) = name.rsplit_once('/').unwrap_or(("", &name));
         let known = self.repository.list(group, GroupContent::Options);
-        let fault = Fault::NoPrimary { name: name.clone(), searched: self.repository.searched() };
-        ComposeError::new(fault).suggest(wanted, known.iter().map(String::as_str))
+        let searched = listed(&self.repository.searched());
+        ComposeError::new(format!("there is no primary config '{name}'\nsearched:{searched}"))
+            .with_hint("name it: --config-dir DIR --config-name NAME")
+            .suggest(wanted, known.iter().map(String::as_str))
     }
 
     fn no_config(&self, item: &Item, parent: &str) -> ComposeError {
         let group = item.group_path();
         let options = self.repository.list(&group, GroupContent::Options);
-        let fault = Fault::NoConfig {
-            config: item.config_path(),
-            parent: parent.to_owned(),
-            group: item.is_group().then_some(group),
-            options: if item.is_group() { options.clone() } else { Vec::new() },
-            searched: self.repository.searched(),
-        };
-        ComposeError::at(fault, &item.origin)
+        let shown = if item.is_group() { options_of(&group, &options) } else { String::new() };
+        let (config, searched) = (item.config_path(), listed(&self.repository.searched()));
+        let message = format!("in '{parent}': there is no config '{config}'{shown}\nsearched:{searched}");
+        ComposeError::at(message, &item.origin)
             .suggest(item.name().unwrap_or(""), options.iter().map(String::as_str))
     }
 
-    /// Expands the items that depend on the choices of their siblings.
     fn expand_waiting(
         &mut self,
         children: &mut [DefaultsTree],
@@ -321,8 +312,9 @@ impl<'a> Builder<'a> {
                 Key::Str(key) => Some(key.clone()),
                 _ => None,
             });
-            let fault = Fault::OptionInterpolation { text: text.to_owned(), keys: keys.collect(), cause };
-            ComposeError::at(fault, &item.origin)
+            let keys = listed(&keys.collect::<Vec<_>>());
+            let message = format!("the option '{text}' cannot be resolved: {cause}\nit may refer to:{keys}");
+            ComposeError::at(message, &item.origin)
         };
         let root = Node::new(Value::Map(known.clone()));
         let found = Evaluator::new(&root, None, self.settings).text_below_root(text);
@@ -346,11 +338,9 @@ pub struct DefaultEntry {
     pub parent: String,
     /// Whether it is the config the composition was asked for.
     pub primary: bool,
-    /// Where its item was written.
     pub(crate) origin: Origin,
 }
 
-/// Writes the tree out, first to last.
 pub(super) fn flatten(root: &DefaultsTree) -> Result<Vec<DefaultEntry>, ComposeError> {
     let mut entries = Vec::new();
     let mut keys = BTreeSet::new();
@@ -381,7 +371,7 @@ fn walk(
     if item.is_group() && !item.is_self() {
         let key = item.override_key();
         if !keys.insert(key.clone()) {
-            let fault = Fault::Other(format!("'{key}' is listed more than once in the final defaults list"));
+            let fault = format!("'{key}' is listed more than once in the final defaults list");
             return Err(ComposeError::at(fault, &item.origin));
         }
     }

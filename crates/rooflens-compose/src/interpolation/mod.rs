@@ -7,7 +7,6 @@ mod token;
 use crate::grammar::GrammarError;
 use crate::value::Int;
 
-/// A part of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TextPart {
     /// Text, its escapes already removed.
@@ -33,7 +32,6 @@ pub(crate) struct NodeReference {
     pub(crate) keys: Vec<PathKey>,
 }
 
-/// A key of a path.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PathKey {
     pub(crate) name: Name,
@@ -45,19 +43,16 @@ pub(crate) struct PathKey {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Name {
     Text(String),
-    /// The text another interpolation gives.
     Interpolation(Box<Interpolation>),
 }
 
 /// `${name:argument,…}`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ResolverCall {
-    /// The words of its name: `oc.env` has two.
     pub(crate) name: Vec<Name>,
     pub(crate) arguments: Vec<InterpolationElement>,
 }
 
-/// An argument, an item of a list, a value or key of a mapping.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum InterpolationElement {
     Null,
@@ -114,12 +109,6 @@ impl Name {
             Name::Interpolation(nested) => resolve(nested),
         }
     }
-}
-
-/// Whether OmegaConf treats a text as an interpolation: wherever `${` stands in it, even escaped, since the escape must
-/// then be removed.
-pub(crate) fn is_interpolation(text: &str) -> bool {
-    text.contains("${")
 }
 
 /// The parts of a config value's text. A lone interpolation part stands for its value, of any type; several parts are

@@ -7,7 +7,6 @@ use crate::grammar::{GrammarError, Lexeme, Span, Tokens, float_value, int_value,
 pub(super) type Parser<'a> = Tokens<'a, Kind>;
 
 impl Parser<'_> {
-    /// The text of a config value, to its end.
     pub(super) fn config_value(mut self) -> Result<Vec<TextPart>, GrammarError> {
         let parts = self.text_parts()?;
         if parts.is_empty() {
@@ -17,14 +16,12 @@ impl Parser<'_> {
         Ok(parts)
     }
 
-    /// One element, to the end of the text.
     pub(super) fn single_element(mut self) -> Result<InterpolationElement, GrammarError> {
         let element = self.element()?;
         self.expect(Kind::End, "the end")?;
         Ok(element)
     }
 
-    /// Text and interpolations, up to a token that is neither.
     fn text_parts(&mut self) -> Result<Vec<TextPart>, GrammarError> {
         let mut parts = Vec::new();
         loop {

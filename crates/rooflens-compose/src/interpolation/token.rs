@@ -3,10 +3,8 @@
 
 use crate::grammar::{GrammarError, Lexeme, Span, Token, id_end, lexeme, space_end};
 
-/// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Text that means itself.
     Literal,
     /// An odd number of backslashes and `${`.
     EscapedOpen,
@@ -31,20 +29,15 @@ pub(super) enum Kind {
     End,
 }
 
-/// Where the tokenizer stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// The text of a config value.
     Text,
-    /// Arguments of a resolver, or a lone element.
     Value,
     /// Between `${` and its `:` or `}`.
     Reference,
-    /// Inside quotes of this kind.
     Quoted(u8),
 }
 
-/// All tokens of `text`, with an end token after the last.
 pub(super) fn tokens(text: &str, mode: Mode) -> Result<Vec<Token<Kind>>, GrammarError> {
     let mut tokens = Vec::new();
     let mut modes = vec![mode];

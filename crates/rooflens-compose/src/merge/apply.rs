@@ -1,13 +1,12 @@
 //! The command line, merged into the composed config.
 
 use super::{Admission, Merger, at, at_mut, check_depth, kinds_clash, no_key, set};
-use crate::error::{ComposeError, Fault};
+use crate::error::{ComposeError, check_interpolations};
 use crate::hydra_tree::Kind;
 use crate::interpolation::split_key;
 use crate::overrides::{Override, OverrideKind};
 use crate::resolve::{Evaluator, Found, PathSegment, python_int, walk, walk_mut};
 use crate::schema::{convert, fitted, misfit};
-use crate::sources::check_interpolations;
 use crate::value::{Int, Key, Map, Node, Value, python_str};
 
 /// Applies overrides of values, in order. The config is closed: only `+` adds keys.
@@ -17,22 +16,19 @@ pub(crate) fn apply_overrides(
     overrides: &[Override],
     groups: &[String],
 ) -> Result<(), ComposeError> {
+    merger.config = None;
     for change in overrides {
         let origin = change.origin();
-        let wrong = |fault: Fault| ComposeError::at(fault, &origin);
-        let input = || change.text.clone();
         if change.package.is_some() {
-            let error = wrong(Fault::Other(format!(
+            let error = ComposeError::new(format!(
                 "'{}' looks like the choice of a config group, but there is no group '{}'",
                 change.text, change.key
-            )));
+            ));
+            let error = error.placed(&origin);
             return Err(error.suggest(&change.key, groups.iter().map(String::as_str)));
         }
         let Some(node) = change.node() else { continue };
-        let place = |mut error: ComposeError| {
-            error.place.get_or_insert_with(|| crate::error::ProblemPlace::of(&origin));
-            error
-        };
+        let place = |error: ComposeError| error.placed(&origin);
         let key = &change.key;
         match change.kind {
             OverrideKind::Delete => delete(merger, root, key, &node).map_err(place)?,
@@ -49,7 +45,13 @@ pub(crate) fn apply_overrides(
                 let found = Evaluator::new(root, None, merger.settings).value_at(key);
                 let is_free = found.map_err(|error| place(error.into()))?.is_none();
                 if !is_free && !node.is_container() {
-                    return Err(wrong(Fault::KeyExists { key: key.clone(), input: input() }));
+                    let message = format!("'{key}' already exists and cannot be added");
+                    let input = &change.text;
+                    let hint = format!(
+                        "to change it use {}; to add or change it use +{input}",
+                        input.strip_prefix('+').unwrap_or(input)
+                    );
+                    return Err(ComposeError::at(message, &origin).with_hint(hint));
                 }
                 update(merger, root, key, node).map_err(place)?;
             }
@@ -91,7 +93,7 @@ fn update(merger: &mut Merger<'_>, root: &mut Node, key: &str, value: Node) -> R
             return match (&existing.value, &value.value) {
                 (Value::Map(_), Value::Map(_)) => merger.merge_map(root, &mut path, &value),
                 (Value::List(_), Value::List(_)) => assign(merger, root, &path, value),
-                _ => Err(kinds_clash(&path, existing, &value)),
+                _ => Err(kinds_clash(None, &path, existing, &value)),
             };
         }
     }
@@ -121,7 +123,6 @@ fn assign(merger: &Merger<'_>, root: &mut Node, path: &[Key], value: Node) -> Re
     Ok(())
 }
 
-/// Sets a value inside a list, whose items have numbers.
 fn update_below_list(
     merger: &Merger<'_>,
     root: &mut Node,
@@ -137,7 +138,7 @@ fn update_below_list(
     let shown = crate::schema::path_text(path);
     let Some((first, rest)) = keys.split_first() else { return Ok(()) };
     let no_item = || {
-        let fault = Fault::Other(format!("'{shown}': the list has no item '{first}'"));
+        let fault = format!("'{shown}': the list has no item '{first}'");
         ComposeError::at(fault, &value.origin)
     };
     let Some(Node { value: Value::List(items), .. }) = at_mut(root, path) else { return Ok(()) };
@@ -146,7 +147,6 @@ fn update_below_list(
     set_inside(item, rest, value, merger.admission)
 }
 
-/// Sets a value below an item of a list. There are no types here.
 fn set_inside(
     node: &mut Node,
     keys: &[String],
@@ -157,7 +157,7 @@ fn set_inside(
         return match (&mut node.value, &value.value) {
             (Value::Map(map), Value::Map(new)) => merge_inside(map, new, admission),
             (Value::List(_), Value::Map(_)) | (Value::Map(_), Value::List(_)) => {
-                Err(kinds_clash(&[], node, &value))
+                Err(kinds_clash(None, &[], node, &value))
             }
             _ => {
                 *node = value;
@@ -171,7 +171,7 @@ fn set_inside(
     }
     match &mut node.value {
         Value::List(items) => {
-            let fault = Fault::Other(format!("'{}': the list has no item '{first}'", keys.join(".")));
+            let fault = format!("'{}': the list has no item '{first}'", keys.join("."));
             let index = python_int(first).flatten();
             let item = index.and_then(|index| items.get_mut(index));
             let item = item.ok_or_else(|| ComposeError::at(fault, &value.origin))?;
@@ -209,16 +209,14 @@ fn merge_inside(map: &mut Map, new: &Map, admission: Admission) -> Result<(), Co
 fn delete(merger: &Merger<'_>, root: &mut Node, key: &str, expected: &Node) -> Result<(), ComposeError> {
     let evaluator = Evaluator::new(root, None, merger.settings);
     let Some(actual) = evaluator.value_at(key)? else {
-        return Err(Fault::Other(format!("there is no '{key}' to delete")).into());
+        return Err(ComposeError::new(format!("there is no '{key}' to delete")));
     };
     if expected.value != Value::Null && !python_equal(&expected.value, &actual) {
         let (actual, expected) = (python_str(&actual), python_str(&expected.value));
-        return Err(
-            Fault::Other(format!("'{key}' is {actual} and not {expected}, so it is not deleted")).into()
-        );
+        let message = format!("'{key}' is {actual} and not {expected}, so it is not deleted");
+        return Err(ComposeError::new(message));
     }
-    let undeletable =
-        |reason: &str| ComposeError::new(Fault::Other(format!("'{key}' cannot be deleted: {reason}")));
+    let undeletable = |reason: &str| ComposeError::new(format!("'{key}' cannot be deleted: {reason}"));
     let (above, last) = key.rsplit_once('.').unwrap_or(("", key));
     // The way may lead through an interpolation: then what it refers to loses the key.
     let Some(Found::At(address)) = evaluator.look_up(above)? else {

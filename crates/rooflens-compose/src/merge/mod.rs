@@ -6,16 +6,16 @@
 mod apply;
 mod sharing;
 
-use crate::error::{ComposeError, Fault};
+use crate::error::ComposeError;
 use crate::hydra_tree::{Kind, ROOT_CONFIG};
 use crate::resolve::{EvaluationSettings, Evaluator, Found};
 use crate::schema::{Schema, check_key, convert, element, fitted, misfit, no_field, path_text};
+use crate::suggest::nearest;
 use crate::value::{Key, MAX_DEPTH, Map, Node, Value};
 
 pub(crate) use apply::apply_overrides;
 pub(crate) use sharing::Sharing;
 
-/// How strict a merge is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// New keys come in: configs, and the command line with `+`.
@@ -29,14 +29,15 @@ pub(crate) struct Merger<'a> {
     pub(crate) schema: Schema,
     pub(crate) sharing: Sharing,
     pub(crate) admission: Admission,
+    /// The config that is being merged; `None` on the command line.
+    config: Option<String>,
 }
 
 impl<'a> Merger<'a> {
     pub(crate) fn new(settings: &'a EvaluationSettings, sharing: Sharing) -> Self {
-        Self { settings, schema: Schema::default(), sharing, admission: Admission::Open }
+        Self { settings, schema: Schema::default(), sharing, admission: Admission::Open, config: None }
     }
 
-    /// Merges a config of the defaults list, mounted at its package, into the whole.
     pub(crate) fn merge_config(
         &mut self,
         root: &mut Node,
@@ -44,8 +45,9 @@ impl<'a> Merger<'a> {
         (path, package): (&str, &str),
     ) -> Result<(), ComposeError> {
         if !matches!(config.value, Value::Map(_)) {
-            return Err(kinds_clash(&[], root, config));
+            return Err(kinds_clash(Some(path), &[], root, config));
         }
+        self.config = Some(path.to_owned());
         self.sharing.begin(path, package);
         self.merge_map(root, &mut Vec::new(), config)?;
         if path == ROOT_CONFIG {
@@ -55,7 +57,6 @@ impl<'a> Merger<'a> {
         Ok(())
     }
 
-    /// Makes what is already there fit the types that are known only now.
     fn fit(&self, node: &mut Node, path: &mut Vec<Key>) -> Result<(), ComposeError> {
         if let Value::Map(map) = &mut node.value {
             for (key, child) in map.iter_mut() {
@@ -76,7 +77,6 @@ impl<'a> Merger<'a> {
         Ok(())
     }
 
-    /// Merges a mapping into the one at `path`.
     pub(crate) fn merge_map(
         &mut self,
         root: &mut Node,
@@ -143,7 +143,7 @@ impl<'a> Merger<'a> {
                 };
                 Ok(())
             }
-            _ => Err(kinds_clash(path, existing, incoming)),
+            _ => Err(kinds_clash(self.config.as_deref(), path, existing, incoming)),
         }
     }
 
@@ -173,19 +173,16 @@ impl<'a> Merger<'a> {
         Ok(())
     }
 
-    /// Puts a value of the config that is being merged into the whole.
     fn adopt(&mut self, root: &mut Node, path: &[Key], node: Node) {
         self.sharing.adopted(path, &node, root);
         set(root, path, node);
     }
 
-    /// Puts any other value into the whole.
     fn put(&mut self, root: &mut Node, path: &[Key], node: Node) {
         self.sharing.replaced(path, root);
         set(root, path, node);
     }
 
-    /// The list or mapping an interpolation refers to, if it does and can be had.
     fn container_behind(&self, root: &Node, path: &[Key]) -> Option<Node> {
         // Text around an interpolation makes text of it.
         let text = at(root, path)?.as_str()?;
@@ -198,7 +195,6 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// The value under a path of keys, where all above are mappings.
 pub(crate) fn at<'n>(root: &'n Node, path: &[Key]) -> Option<&'n Node> {
     path.iter().try_fold(root, |node, key| node.as_map()?.get(key))
 }
@@ -231,24 +227,21 @@ pub(crate) fn mounted(config: &Node, package: &str) -> Result<Node, ComposeError
     Ok(node)
 }
 
-/// Whether a value may be put so many levels down.
 fn check_depth(level: usize, node: &Node, path: &[Key]) -> Result<(), ComposeError> {
     if level + node.depth() <= MAX_DEPTH {
         return Ok(());
     }
     let key: String = path_text(path).chars().take(80).collect();
-    let fault = Fault::Other(format!("'{key}': the config is nested deeper than {MAX_DEPTH} levels"));
+    let fault = format!("'{key}': the config is nested deeper than {MAX_DEPTH} levels");
     Err(ComposeError::at(fault, &node.origin))
 }
 
-fn kinds_clash(path: &[Key], existing: &Node, incoming: &Node) -> ComposeError {
-    let fault = Fault::MergeKinds {
-        config: None,
-        key: path_text(path),
-        existing: existing.value.kind(),
-        incoming: incoming.value.kind(),
-    };
-    ComposeError::at(fault, &incoming.origin)
+/// `config` is the config that brings the value, if it is not the command line.
+fn kinds_clash(config: Option<&str>, path: &[Key], existing: &Node, incoming: &Node) -> ComposeError {
+    let within = config.map(|config| format!("in '{config}': ")).unwrap_or_default();
+    let (key, existing, kind) = (path_text(path), existing.value.kind(), incoming.value.kind());
+    let message = format!("{within}'{key}' is {existing} and cannot be merged with {kind}");
+    ComposeError::at(message, &incoming.origin)
 }
 
 /// The error of a key that the command line wants to change and that is not there.
@@ -257,15 +250,20 @@ fn no_key(path: &[Key], incoming: &Node, parent: Option<&Node>) -> ComposeError 
         crate::value::ValueSource::CommandLine(text) => text.to_string(),
         _ => String::new(),
     };
-    let fault = Fault::NoKey { key: path_text(path), input };
-    let error = ComposeError::at(fault, &incoming.origin);
+    let error =
+        ComposeError::at(format!("there is no key '{}' to change", path_text(path)), &incoming.origin)
+            .with_hint(format!("to add it use +{input}"));
     let Some(Key::Str(wanted)) = path.last() else { return error };
     let names = parent.and_then(Node::as_map).into_iter().flat_map(|map| map.keys());
     let names = names.filter_map(|key| match key {
         Key::Str(name) => Some(name.as_str()),
         _ => None,
     });
-    error.suggest(wanted, names.collect::<Vec<_>>()).or_suggest(one_level_down(wanted, parent))
+    let below = one_level_down(wanted, parent);
+    match nearest(wanted, names).map(str::to_owned).or(below) {
+        Some(name) => error.with_hint(format!("did you mean '{name}'?")),
+        None => error,
+    }
 }
 
 /// The only key of this name one level down: `runtime.batch_size` where `batch_size` was meant to be.

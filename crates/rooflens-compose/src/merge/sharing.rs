@@ -14,18 +14,15 @@ use crate::value::{Key, Node, Value};
 /// Keeps track of which lists and mappings of the whole are objects of configs merged again.
 #[derive(Debug, Default)]
 pub(crate) struct Sharing {
-    /// Configs that are mounted at the top and once more, and their numbers.
     repeated: BTreeMap<String, usize>,
     /// The config that is being merged, if it is mounted at the top and one of them.
     current: Option<usize>,
-    /// The config whose object is at a path of the whole.
     owner: HashMap<Vec<Key>, usize>,
     /// Objects of a config that are no longer part of the whole, as they were last.
     left: HashMap<(usize, Vec<Key>), Node>,
 }
 
 impl Sharing {
-    /// For the configs that are merged, as path and package.
     pub(crate) fn new<'a>(configs: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let mut times: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
         for (path, package) in configs {
@@ -42,7 +39,6 @@ impl Sharing {
         self.current = self.repeated.get(path).copied().filter(|_| package.is_empty());
     }
 
-    /// A config as it became, where it was merged before.
     pub(crate) fn as_it_became(&self, path: &str, config: &Node, whole: &Node) -> Option<Node> {
         let owner = *self.repeated.get(path)?;
         let mut config = config.clone();
@@ -75,7 +71,6 @@ impl Sharing {
         self.current.is_some() && self.owner.get(path).copied() == self.current
     }
 
-    /// A value of the current config takes its place in the whole.
     pub(super) fn adopted(&mut self, path: &[Key], node: &Node, whole: &Node) {
         self.replaced(path, whole);
         if let Some(owner) = self.current {
@@ -83,7 +78,6 @@ impl Sharing {
         }
     }
 
-    /// Something takes the place of what is at a path of the whole.
     pub(super) fn replaced(&mut self, path: &[Key], whole: &Node) {
         if self.owner.is_empty() {
             return;

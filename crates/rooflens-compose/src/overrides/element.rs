@@ -5,7 +5,6 @@ use indexmap::IndexMap;
 
 use crate::value::{Int, Key, Node, Origin, Value, float_repr};
 
-/// A value, or a part of one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Element {
     Null,

@@ -36,7 +36,6 @@ pub enum OverrideKind {
 
 impl OverrideKind {
     /// What is written before the key.
-    #[must_use]
     pub fn prefix(self) -> &'static str {
         match self {
             OverrideKind::Change => "",
@@ -64,11 +63,9 @@ pub struct Override {
     column: usize,
 }
 
-/// The value of an override.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum OverrideValue {
     Element(Element),
-    /// Several values, of which each job of a sweep gets one.
     Sweep(Sweep),
 }
 
@@ -76,35 +73,13 @@ pub(crate) enum OverrideValue {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("override '{}', {error}", shortened(text))]
 pub struct OverrideError {
-    /// The override.
     pub(crate) text: String,
-    /// What is wrong, and where.
     pub(crate) error: GrammarError,
-}
-
-/// A sweep whose values cannot be listed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SweepError {
-    /// One value, or none: there is nothing to sweep over.
-    #[error("the override is not a sweep")]
-    NotASweep,
-    /// A range whose step is zero.
-    #[error("the step of a range cannot be zero")]
-    ZeroStep,
-    /// A glob that is no pattern.
-    #[error("'{pattern}' is not a pattern: {message}")]
-    Pattern {
-        /// As it is written.
-        pattern: String,
-        /// What is wrong with it.
-        message: &'static str,
-    },
 }
 
 impl FromStr for Override {
     type Err = OverrideError;
 
-    /// Reads an override.
     fn from_str(text: &str) -> Result<Self, OverrideError> {
         parsed(text).map_err(|error| OverrideError { text: text.to_owned(), error })
     }
@@ -189,32 +164,27 @@ fn unexpected(text: &str, at: usize, expected: &str) -> GrammarError {
 
 impl Override {
     /// The key as it is written: `+group/sub@package`.
-    #[must_use]
     pub fn key_text(&self) -> String {
         let package = self.package.as_ref().map(|package| format!("@{package}")).unwrap_or_default();
         format!("{}{}{package}", self.kind.prefix(), self.key)
     }
 
     /// What stands after the first `=`, unchanged.
-    #[must_use]
     pub fn value_text(&self) -> Option<&str> {
         self.text.split_once('=').map(|(_, value)| value)
     }
 
     /// Whether it names something of Hydra's own: `hydra.run.dir`, `hydra/launcher`.
-    #[must_use]
     pub(crate) fn is_hydra(&self) -> bool {
         self.key.starts_with("hydra.") || self.key.starts_with("hydra/")
     }
 
     /// Whether its value stands for several.
-    #[must_use]
     pub fn is_sweep(&self) -> bool {
         matches!(self.value, Some(OverrideValue::Sweep(_)))
     }
 
     /// The value it gives, null where it names none; nothing where it is a sweep.
-    #[must_use]
     pub fn node(&self) -> Option<Node> {
         let origin = self.origin();
         match &self.value {
@@ -226,21 +196,17 @@ impl Override {
 
     /// The values its jobs get, in Hydra's order, as they are written into the overrides of those jobs. A glob chooses
     /// among `options`, the sorted options of the config group.
-    ///
-    /// # Errors
-    /// [`SweepError`] where it is no sweep, or one whose values cannot be listed.
     pub fn sweep_texts<'a>(
         &'a self,
         options: &'a [String],
-    ) -> Result<Box<dyn Iterator<Item = String> + 'a>, SweepError> {
+    ) -> Result<Box<dyn Iterator<Item = String> + 'a>, String> {
         match &self.value {
             Some(OverrideValue::Sweep(sweep)) => sweep.texts(options),
-            _ => Err(SweepError::NotASweep),
+            _ => Err("the override is not a sweep".to_owned()),
         }
     }
 
     /// The value as Hydra writes it into the overrides of a job, `null` if the override has no value.
-    #[must_use]
     pub fn job_text(&self) -> String {
         match &self.value {
             Some(OverrideValue::Element(element)) => element.to_text(),
@@ -248,8 +214,6 @@ impl Override {
         }
     }
 
-    /// Where the value came from, for the nodes it is put into.
-    #[must_use]
     pub(crate) fn origin(&self) -> Origin {
         let column = u32::try_from(self.column).unwrap_or(u32::MAX);
         Origin { source: ValueSource::CommandLine(self.text.as_str().into()), line: 0, column }

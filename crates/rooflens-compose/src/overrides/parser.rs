@@ -31,7 +31,6 @@ enum Kind {
 
 type Parser<'a> = Tokens<'a, Kind>;
 
-/// The whole value that begins at `at`: empty text, a call, or elements with commas between them.
 pub(super) fn value(text: &str, at: usize) -> Result<OverrideValue, GrammarError> {
     let mut parser = Parser::new(text, tokens(text, at)?);
     if parser.take(Kind::End) {
@@ -102,7 +101,6 @@ impl Parser<'_> {
         }
     }
 
-    /// A call, which is the whole value.
     fn call(&mut self) -> Result<Sweep, GrammarError> {
         let name = self.peek().span;
         self.next += 2;
@@ -173,7 +171,6 @@ impl Parser<'_> {
     }
 }
 
-/// All tokens of `text` from `at` on, with an end token after the last.
 fn tokens(text: &str, mut at: usize) -> Result<Vec<Token<Kind>>, GrammarError> {
     let bytes = text.as_bytes();
     // Behind the last closing brace nothing is an interpolation: without this, many `${` would

@@ -2,11 +2,9 @@
 
 use glob::Pattern;
 
-use super::SweepError;
 use super::element::Element;
 use crate::value::{Int, float_repr};
 
-/// A value that stands for several.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Sweep {
     /// `a,b,c` or `choice(a,b,c)`.
@@ -23,11 +21,9 @@ pub(crate) enum Sweep {
     Glob { include: Vec<String>, exclude: Vec<String> },
 }
 
-/// The functions, with the names of their arguments.
 const FUNCTIONS: &[(&str, &[&str])] =
     &[("choice", &[]), ("glob", &["include", "exclude"]), ("range", &["start", "stop", "step"])];
 
-/// What a function gives of its arguments, each with its name where it has one.
 pub(super) fn call(name: &str, arguments: Vec<(Option<&str>, Element)>) -> Result<Sweep, String> {
     let Some((_, names)) = FUNCTIONS.iter().find(|(known, _)| *known == name) else {
         let names: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
@@ -117,15 +113,16 @@ fn glob(include: Option<Element>, exclude: Option<Element>) -> Result<Sweep, Str
     Ok(Sweep::Glob { include, exclude })
 }
 
+const ZERO_STEP: &str = "the step of a range cannot be zero";
+
 impl Sweep {
-    /// Its values, as they are written into the overrides of the jobs that get them.
     pub(super) fn texts<'a>(
         &'a self,
         options: &'a [String],
-    ) -> Result<Box<dyn Iterator<Item = String> + 'a>, SweepError> {
+    ) -> Result<Box<dyn Iterator<Item = String> + 'a>, String> {
         Ok(match self {
             Sweep::Choice { items, .. } => Box::new(items.iter().map(Element::to_text)),
-            Sweep::Whole { step: 0, .. } => return Err(SweepError::ZeroStep),
+            Sweep::Whole { step: 0, .. } => return Err(ZERO_STEP.to_owned()),
             Sweep::Whole { start, stop, step } => {
                 let numbers = std::iter::successors(Some(*start), |number| number.checked_add(*step));
                 let is_before = |number: &i64| if *step > 0 { number < stop } else { number > stop };
@@ -133,7 +130,7 @@ impl Sweep {
             }
             Sweep::Decimal { start, stop, step } => {
                 if *step == 0.0 {
-                    return Err(SweepError::ZeroStep);
+                    return Err(ZERO_STEP.to_owned());
                 }
                 let decimals = decimals(*start).max(decimals(*step));
                 let number = move |count: u64| {
@@ -153,15 +150,13 @@ impl Sweep {
     }
 }
 
-/// How many digits a number has behind its point.
 fn decimals(number: f64) -> usize {
     number.to_string().split_once('.').map_or(0, |(_, digits)| digits.len())
 }
 
-fn compiled(patterns: &[String]) -> Result<Vec<Pattern>, SweepError> {
+fn compiled(patterns: &[String]) -> Result<Vec<Pattern>, String> {
     let compile = |pattern: &String| {
-        Pattern::new(pattern)
-            .map_err(|error| SweepError::Pattern { pattern: pattern.clone(), message: error.msg })
+        Pattern::new(pattern).map_err(|error| format!("'{pattern}' is not a pattern: {}", error.msg))
     };
     patterns.iter().map(compile).collect()
 }

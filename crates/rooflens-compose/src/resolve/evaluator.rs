@@ -1,77 +1,50 @@
 //! Holds what evaluating needs: the config, what resolvers made, the work done so far.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::resolvers::EvaluationSettings;
-use super::select::Found;
-use super::{Address, PathSegment, Root, split_made, walk, walk_mut};
-use super::{ResolveError, ResolveFault};
-use crate::compose::ComposeWarning;
+use super::settings::EvaluationSettings;
+use super::{Address, Found, PathSegment, ResolveError, ResolveFault, Root, split_made, walk, walk_mut};
 use crate::value::{Key, Map, Node, Value};
 
 /// The values whose interpolations are being followed, to notice a cycle.
 pub(crate) type Trail = Vec<Address>;
 
-enum Asked<'a> {
-    /// As it is.
-    Given(&'a Node),
-    /// A copy that is resolved in place.
-    Working(Box<RefCell<Node>>),
-}
-
-/// Answers for the interpolations of one config.
 pub(crate) struct Evaluator<'a> {
-    asked: Asked<'a>,
+    /// Copied when it is resolved in place.
+    asked: RefCell<Cow<'a, Node>>,
     whole: Option<&'a Node>,
     pub(super) settings: &'a EvaluationSettings,
-    /// What resolvers made, by its address.
     made: RefCell<HashMap<Address, Rc<Node>>>,
     count: Cell<usize>,
     pub(super) budget: Budget,
-    warnings: RefCell<Vec<ComposeWarning>>,
-}
-
-/// The interpolation that is being evaluated: where it stands, and the container it stands in.
-pub(super) struct Asking<'t> {
-    pub(super) node: &'t Address,
-    pub(super) parent: &'t Address,
 }
 
 impl<'a> Evaluator<'a> {
     /// An evaluator of `asked`; `whole` is the config whose `hydra` node `${hydra:…}` refers to.
     pub(crate) fn new(asked: &'a Node, whole: Option<&'a Node>, settings: &'a EvaluationSettings) -> Self {
-        Self::of(Asked::Given(asked), whole, settings)
+        Self::of(Cow::Borrowed(asked), whole, settings)
     }
 
-    fn of(asked: Asked<'a>, whole: Option<&'a Node>, settings: &'a EvaluationSettings) -> Self {
+    fn of(asked: Cow<'a, Node>, whole: Option<&'a Node>, settings: &'a EvaluationSettings) -> Self {
         Self {
-            asked,
+            asked: RefCell::new(asked),
             whole,
             settings,
             made: RefCell::default(),
             count: Cell::new(0),
             budget: Budget::default(),
-            warnings: RefCell::default(),
         }
     }
 
-    /// The same, over a copy of the config.
     pub(super) fn working_copy(&self) -> Self {
-        let copy = match &self.asked {
-            Asked::Given(node) => (*node).clone(),
-            Asked::Working(node) => node.borrow().clone(),
-        };
-        Self::of(Asked::Working(Box::new(RefCell::new(copy))), self.whole, self.settings)
+        Self::of(self.asked.borrow().clone(), self.whole, self.settings)
     }
 
-    /// The config, as far as it is resolved.
     pub(super) fn into_asked(self) -> Node {
-        match self.asked {
-            Asked::Given(node) => node.clone(),
-            Asked::Working(node) => node.into_inner(),
-        }
+        self.asked.into_inner().into_owned()
     }
 
     /// Replaces a value of the copy, or of what a resolver made. Nothing is left open.
@@ -83,44 +56,26 @@ impl<'a> Evaluator<'a> {
             {
                 node.value = value;
             }
-        } else if let Asked::Working(root) = &self.asked
-            && let Some(node) = walk_mut(&mut root.borrow_mut(), &address.steps)
-        {
+        } else if let Some(node) = walk_mut(self.asked.borrow_mut().to_mut(), &address.steps) {
             node.value = value;
         }
-    }
-
-    /// What was odd.
-    pub(crate) fn into_warnings(self) -> Vec<ComposeWarning> {
-        self.warnings.into_inner()
-    }
-
-    pub(super) fn take_warnings(&self, other: &Self) {
-        self.warnings.borrow_mut().append(&mut other.warnings.borrow_mut());
-    }
-
-    pub(super) fn warn(&self, warning: ComposeWarning) {
-        self.warnings.borrow_mut().push(warning);
     }
 
     pub(super) fn has_whole(&self) -> bool {
         self.whole.is_some()
     }
 
-    /// Shows a value, where there is one.
     pub(super) fn with<T>(&self, address: &Address, show: impl FnOnce(Option<&Node>) -> T) -> T {
         if let Some((way, rest)) = split_made(address) {
             let made = self.made.borrow().get(&way).cloned();
             return show(made.as_deref().and_then(|node| walk(node, rest)));
         }
-        match (address.root, &self.asked) {
-            (Root::Asked, Asked::Given(root)) => show(walk(root, &address.steps)),
-            (Root::Asked, Asked::Working(root)) => show(walk(&root.borrow(), &address.steps)),
-            (Root::Whole, _) => show(self.whole.and_then(|root| walk(root, &address.steps))),
+        match address.root {
+            Root::Asked => show(walk(&self.asked.borrow(), &address.steps)),
+            Root::Whole => show(self.whole.and_then(|root| walk(root, &address.steps))),
         }
     }
 
-    /// Puts something a resolver made into a container.
     pub(super) fn make(&self, parent: &Address, node: Node) -> Address {
         self.count.set(self.count.get() + 1);
         let address = parent.below(PathSegment::Made(self.count.get()));
@@ -128,7 +83,6 @@ impl<'a> Evaluator<'a> {
         address
     }
 
-    /// What a text that stands in a mapping of its own at the top comes to.
     pub(crate) fn text_below_root(&self, text: &str) -> Result<Value, ResolveError> {
         let root = Address::root(Root::Asked);
         let mut map = Map::new();
@@ -143,7 +97,6 @@ impl<'a> Evaluator<'a> {
         ResolveError { key: address.text(), fault }
     }
 
-    /// Follows a value to what it comes to: itself, unless it is an interpolation.
     pub(crate) fn follow(&self, node: &Address, trail: &mut Trail) -> Result<Found, ResolveFault> {
         let text = self.with(node, |node| match node {
             Some(node) if node.is_interpolation() => node.as_str().map(str::to_owned),
@@ -152,7 +105,7 @@ impl<'a> Evaluator<'a> {
         let (Some(text), Some(parent)) = (text, node.parent()) else {
             return Ok(Found::At(node.clone()));
         };
-        self.text(&text, &Asking { node, parent: &parent }, trail)
+        self.text(&text, &parent, trail)
     }
 
     /// The value found, as it is written: interpolations inside it are not followed.
@@ -175,7 +128,6 @@ const MAX_EVALUATIONS: usize = 1_000_000;
 const MAX_VALUES: usize = 1_000_000;
 const MAX_BYTES: usize = 64 << 20;
 
-/// Counts the work.
 #[derive(Default)]
 pub(super) struct Budget {
     depth: Cell<usize>,
@@ -185,7 +137,6 @@ pub(super) struct Budget {
     bytes: Cell<usize>,
 }
 
-/// A level of nesting, until it is dropped.
 pub(super) struct Level<'a>(&'a Cell<usize>);
 
 impl Drop for Level<'_> {
@@ -195,11 +146,10 @@ impl Drop for Level<'_> {
 }
 
 impl Budget {
-    /// Enters one interpolation more.
     pub(super) fn enter(&self) -> Result<Level<'_>, ResolveFault> {
         spend(&self.evaluations, 1, MAX_EVALUATIONS, "interpolations")?;
         if self.depth.get() >= MAX_DEPTH {
-            return Err(ResolveFault::TooDeep { limit: MAX_DEPTH });
+            return Err(ResolveFault::Other(format!("interpolations nested deeper than {MAX_DEPTH} levels")));
         }
         self.depth.set(self.depth.get() + 1);
         Ok(Level(&self.depth))
@@ -208,26 +158,23 @@ impl Budget {
     /// Enters one list or mapping more, by way of interpolations too.
     pub(super) fn descend(&self) -> Result<Level<'_>, ResolveFault> {
         if self.nesting.get() >= MAX_NESTING {
-            return Err(ResolveFault::TooMuch { limit: MAX_NESTING, what: "levels" });
+            return Err(too_much(MAX_NESTING, "levels"));
         }
         self.nesting.set(self.nesting.get() + 1);
         Ok(Level(&self.nesting))
     }
 
-    /// Makes a value so deep.
     pub(super) fn nested(levels: usize) -> Result<(), ResolveFault> {
         if levels > MAX_NESTING {
-            return Err(ResolveFault::TooMuch { limit: MAX_NESTING, what: "levels" });
+            return Err(too_much(MAX_NESTING, "levels"));
         }
         Ok(())
     }
 
-    /// Makes so many more values.
     pub(super) fn values(&self, count: usize) -> Result<(), ResolveFault> {
         spend(&self.values, count, MAX_VALUES, "values")
     }
 
-    /// Makes so much more text.
     pub(super) fn text(&self, bytes: usize) -> Result<(), ResolveFault> {
         spend(&self.bytes, bytes, MAX_BYTES, "bytes of text")
     }
@@ -236,8 +183,12 @@ impl Budget {
 fn spend(spent: &Cell<usize>, amount: usize, limit: usize, what: &'static str) -> Result<(), ResolveFault> {
     let total = spent.get().saturating_add(amount);
     if total > limit {
-        return Err(ResolveFault::TooMuch { limit, what });
+        return Err(too_much(limit, what));
     }
     spent.set(total);
     Ok(())
+}
+
+fn too_much(limit: usize, what: &str) -> ResolveFault {
+    ResolveFault::Other(format!("resolving the config produces more than {limit} {what}"))
 }

@@ -1,10 +1,8 @@
 //! Evaluates the parts of an interpolation.
 
-use super::Address;
-use super::ResolveFault;
-use super::evaluator::{Asking, Evaluator, Trail};
+use super::evaluator::{Evaluator, Trail};
 use super::resolvers::{self, Call};
-use super::select::Found;
+use super::{Address, Found, ResolveFault, meant, name_kind};
 use crate::interpolation::{
     Interpolation, InterpolationElement, NodeReference, ResolverCall, TextPart, parse,
 };
@@ -12,25 +10,24 @@ use crate::suggest::nearest;
 use crate::value::{Key, Map, Node, Value, python_str};
 
 impl Evaluator<'_> {
-    /// What a text with interpolations in it comes to.
     pub(super) fn text(
         &self,
         text: &str,
-        asking: &Asking<'_>,
+        parent: &Address,
         trail: &mut Trail,
     ) -> Result<Found, ResolveFault> {
         let _level = self.budget.enter()?;
         let parts = parse(text)?;
         match parts.as_slice() {
-            [TextPart::Interpolation(only)] => self.interpolation(only, asking, trail),
-            parts => Ok(Found::Raw(Value::Str(self.joined(parts, asking, trail)?))),
+            [TextPart::Interpolation(only)] => self.interpolation(only, parent, trail),
+            parts => Ok(Found::Raw(Value::Str(self.joined(parts, parent, trail)?))),
         }
     }
 
     fn joined(
         &self,
         parts: &[TextPart],
-        asking: &Asking<'_>,
+        parent: &Address,
         trail: &mut Trail,
     ) -> Result<String, ResolveFault> {
         let mut whole = String::new();
@@ -38,7 +35,7 @@ impl Evaluator<'_> {
             match part {
                 TextPart::Text(text) => whole.push_str(text),
                 TextPart::Interpolation(inner) => {
-                    let found = self.interpolation(inner, asking, trail)?;
+                    let found = self.interpolation(inner, parent, trail)?;
                     whole.push_str(&python_str(&self.value_of(&found)));
                 }
             }
@@ -50,45 +47,47 @@ impl Evaluator<'_> {
     fn interpolation(
         &self,
         interpolation: &Interpolation,
-        asking: &Asking<'_>,
+        parent: &Address,
         trail: &mut Trail,
     ) -> Result<Found, ResolveFault> {
         match interpolation {
-            Interpolation::Node(reference) => self.reference(reference, asking, trail),
-            Interpolation::Resolver(call) => self.call(call, asking, trail),
+            Interpolation::Node(reference) => self.reference(reference, parent, trail),
+            Interpolation::Resolver(call) => self.call(call, parent, trail),
         }
     }
 
-    /// The text a nested interpolation gives for a key or a name.
     fn name(
         &self,
         inner: &Interpolation,
-        asking: &Asking<'_>,
+        parent: &Address,
         trail: &mut Trail,
     ) -> Result<String, ResolveFault> {
         let _level = self.budget.enter()?;
-        let found = self.interpolation(inner, asking, trail)?;
+        let found = self.interpolation(inner, parent, trail)?;
         match self.value_of(&found) {
             Value::Str(text) => Ok(text),
-            other => Err(ResolveFault::NameKind { found: other.kind() }),
+            other => Err(name_kind(&other)),
         }
     }
 
     fn reference(
         &self,
         reference: &NodeReference,
-        asking: &Asking<'_>,
+        parent: &Address,
         trail: &mut Trail,
     ) -> Result<Found, ResolveFault> {
-        let path = reference.path(|inner| self.name(inner, asking, trail))?;
-        let (from, key) = Self::start(asking.parent, &path)?;
+        let path = reference.path(|inner| self.name(inner, parent, trail))?;
+        let (from, key) = Self::start(parent, &path)?;
         let Some(found) = self.select(&from, key, true, Some(trail))? else {
             return Err(self.no_target(&from, key, path.clone()));
         };
         if let Found::At(target) = &found
-            && target.contains(asking.parent)
+            && target.contains(parent)
         {
-            return Err(ResolveFault::Ancestor { target: target.text() });
+            let target = target.text();
+            return Err(ResolveFault::Other(format!(
+                "the interpolation refers to '{target}', which contains it"
+            )));
         }
         Ok(found)
     }
@@ -102,44 +101,41 @@ impl Evaluator<'_> {
             });
             nearest(first, names).filter(|name| *name != first).map(str::to_owned)
         };
-        ResolveFault::NoTarget { target, suggestion: self.with(from, near) }
+        let meant = meant(self.with(from, near));
+        ResolveFault::Other(format!("the interpolation refers to '{target}', which does not exist{meant}"))
     }
 
-    fn call(
-        &self,
-        call: &ResolverCall,
-        asking: &Asking<'_>,
-        trail: &mut Trail,
-    ) -> Result<Found, ResolveFault> {
+    fn call(&self, call: &ResolverCall, parent: &Address, trail: &mut Trail) -> Result<Found, ResolveFault> {
         let _level = self.budget.enter()?;
-        let name = call.full_name(|inner| self.name(inner, asking, trail))?;
+        let name = call.full_name(|inner| self.name(inner, parent, trail))?;
         let mut arguments = Vec::with_capacity(call.arguments.len());
         for argument in &call.arguments {
-            arguments.push(self.element(argument, asking, trail)?);
+            arguments.push(self.element(argument, parent, trail)?);
         }
-        let custom = self.settings.resolvers.custom(&name);
-        let wrong = |message: String| ResolveFault::Resolver { name: name.clone(), message };
+        let custom = self.settings.resolvers.get(&name);
+        let wrong = |message: String| ResolveFault::Other(format!("{name}: {message}"));
         if let Some(resolver) = custom {
             let values: Vec<Value> = arguments.iter().map(|found| self.value_of(found)).collect();
             let value = resolver(&values).map_err(wrong)?;
             return Ok(match value {
-                Value::List(_) | Value::Map(_) => Found::At(self.make(asking.parent, Node::new(value))),
+                Value::List(_) | Value::Map(_) => Found::At(self.make(parent, Node::new(value))),
                 value => Found::Raw(value),
             });
         }
         let Some((_, resolver)) = resolvers::ALL.iter().find(|(known, _)| *known == name) else {
-            let known = self.settings.resolvers.names();
+            let built_in = resolvers::ALL.iter().map(|(name, _)| *name);
+            let known = built_in.chain(self.settings.resolvers.keys().map(String::as_str));
             let suggestion = nearest(&name, known).map(str::to_owned);
-            return Err(ResolveFault::NoResolver { name, suggestion });
+            let meant = meant(suggestion);
+            return Err(ResolveFault::Other(format!("there is no resolver '{name}'{meant}")));
         };
-        resolver(&Call { evaluator: self, name: &name, arguments, asking })
+        resolver(&Call { evaluator: self, name: &name, arguments, parent })
     }
 
-    /// What an argument comes to. A list or mapping of arguments is a plain value.
     pub(super) fn element(
         &self,
         element: &InterpolationElement,
-        asking: &Asking<'_>,
+        parent: &Address,
         trail: &mut Trail,
     ) -> Result<Found, ResolveFault> {
         let value = match element {
@@ -149,15 +145,15 @@ impl Evaluator<'_> {
             InterpolationElement::Float(float) => Value::Float(*float),
             InterpolationElement::Text(text) => Value::Str(text.clone()),
             InterpolationElement::Quoted(parts) | InterpolationElement::Joined(parts) => {
-                Value::Str(self.joined(parts, asking, trail)?)
+                Value::Str(self.joined(parts, parent, trail)?)
             }
             InterpolationElement::Interpolation(inner) => {
-                return self.interpolation(inner, asking, trail);
+                return self.interpolation(inner, parent, trail);
             }
             InterpolationElement::List(items) => {
                 let mut list = Vec::with_capacity(items.len());
                 for item in items {
-                    let found = self.element(item, asking, trail)?;
+                    let found = self.element(item, parent, trail)?;
                     self.budget.values(1)?;
                     list.push(Node::new(self.value_of(&found)));
                 }
@@ -166,9 +162,9 @@ impl Evaluator<'_> {
             InterpolationElement::Map(pairs) => {
                 let mut map = Map::new();
                 for (key, value) in pairs {
-                    let key = self.element(key, asking, trail)?;
+                    let key = self.element(key, parent, trail)?;
                     let key = as_key(self.value_of(&key))?;
-                    let value = self.element(value, asking, trail)?;
+                    let value = self.element(value, parent, trail)?;
                     self.budget.values(1)?;
                     map.insert(key, Node::new(self.value_of(&value)));
                 }
@@ -185,6 +181,6 @@ fn as_key(value: Value) -> Result<Key, ResolveFault> {
         Value::Int(int) => Key::Int(int),
         Value::Float(float) => Key::Float(float.to_bits()),
         Value::Bool(flag) => Key::Bool(flag),
-        other => return Err(ResolveFault::NameKind { found: other.kind() }),
+        other => return Err(name_kind(&other)),
     })
 }

@@ -8,14 +8,15 @@ mod evaluator;
 mod expression;
 mod resolvers;
 mod select;
+mod settings;
 
 use crate::grammar::GrammarError;
 use crate::value::{Key, Node, Value, python_str};
 
-pub use resolvers::{EvaluationSettings, Resolver, Resolvers};
+pub use settings::{EvaluationSettings, Resolver};
 
 pub(crate) use evaluator::Evaluator;
-pub(crate) use select::{Found, python_int};
+pub(crate) use select::python_int;
 
 /// An interpolation without an answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -23,7 +24,6 @@ pub(crate) use select::{Found, python_int};
 pub struct ResolveError {
     /// The key whose value was asked for; empty where it is none of a config's.
     pub(crate) key: String,
-    /// Why there is no answer.
     pub(crate) fault: ResolveFault,
 }
 
@@ -31,49 +31,34 @@ fn at(key: &str) -> String {
     if key.is_empty() { String::new() } else { format!("'{key}': ") }
 }
 
-/// Why an interpolation has no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-#[rustfmt::skip] // One fault, two lines.
-#[allow(missing_docs, reason = "the messages say what each is")]
 pub(crate) enum ResolveFault {
-    #[error("{0}")]
-    Grammar(#[from] GrammarError),
-    #[error("the interpolation refers to '{target}', which does not exist{}", meant(suggestion.as_deref()))]
-    NoTarget { target: String, suggestion: Option<String> },
-    #[error("the interpolation '{target}' goes above the top of the config")]
-    AboveRoot { target: String },
-    #[error("the interpolation refers to '{target}', which is left open (???)")]
-    Missing { target: String },
+    #[error("the interpolation refers to '{0}', which is left open (???)")]
+    Missing(String),
     #[error("'{path}' is not a list or mapping and cannot contain '{key}'")]
     NotContainer { path: String, key: String },
-    #[error("'{path}' is a list and has no key '{key}'")]
-    NotAnIndex { path: String, key: String },
-    #[error("the interpolation refers to itself by way of '{target}'")]
-    Cycle { target: String },
-    #[error("the interpolation refers to '{target}', which contains it")]
-    Ancestor { target: String },
-    #[error("a nested interpolation must resolve to a string here, but resolves to {found}")]
-    NameKind { found: &'static str },
-    #[error("there is no resolver '{name}'{}", meant(suggestion.as_deref()))]
-    NoResolver { name: String, suggestion: Option<String> },
-    #[error("{name}: {message}")]
-    Resolver { name: String, message: String },
-    #[error("the interpolation resolves to {found}, which is not a config; oc.create converts it")]
-    RawContainer { found: &'static str },
-    #[error("it is part of the hydra node and cannot be resolved from elsewhere; refer to the value and not to the mapping around it")]
-    ReadOnly,
-    #[error("interpolations nested deeper than {limit} levels")]
-    TooDeep { limit: usize },
-    #[error("resolving the config produces more than {limit} {what}")]
-    TooMuch { limit: usize, what: &'static str },
+    #[error("{0}")]
+    Other(String),
 }
 
-fn meant(suggestion: Option<&str>) -> String {
+impl From<GrammarError> for ResolveFault {
+    fn from(error: GrammarError) -> Self {
+        ResolveFault::Other(error.to_string())
+    }
+}
+
+fn meant(suggestion: Option<String>) -> String {
     suggestion.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
 }
 
-/// Which config an address is in.
+/// What a nested interpolation gives must be a string.
+fn name_kind(found: &Value) -> ResolveFault {
+    let found = found.kind();
+    ResolveFault::Other(format!(
+        "a nested interpolation must resolve to a string here, but resolves to {found}"
+    ))
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Root {
     Asked,
@@ -81,18 +66,13 @@ pub(crate) enum Root {
     Whole,
 }
 
-/// A step down.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum PathSegment {
-    /// To a value of a mapping.
     Key(Key),
-    /// To an item of a list.
     Index(usize),
-    /// To something a resolver made, whose parent is the container it was made in.
     Made(usize),
 }
 
-/// The address of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     pub(crate) root: Root,
@@ -120,7 +100,6 @@ impl Address {
         self.root == other.root && other.steps.starts_with(&self.steps)
     }
 
-    /// The keys with dots, for messages.
     pub(crate) fn text(&self) -> String {
         let steps = self.steps.iter().map(|step| match step {
             PathSegment::Key(key) => python_str(&key.to_value()),
@@ -131,7 +110,13 @@ impl Address {
     }
 }
 
-/// The value some steps down.
+#[derive(Debug, Clone)]
+pub(crate) enum Found {
+    At(Address),
+    /// A value that is in no config: a text that was put together, a resolver's answer.
+    Raw(Value),
+}
+
 pub(crate) fn walk<'n>(node: &'n Node, steps: &[PathSegment]) -> Option<&'n Node> {
     steps.iter().try_fold(node, |node, step| match (step, &node.value) {
         (PathSegment::Key(key), Value::Map(map)) => map.get(key),
@@ -140,7 +125,6 @@ pub(crate) fn walk<'n>(node: &'n Node, steps: &[PathSegment]) -> Option<&'n Node
     })
 }
 
-/// The value some steps down, to change it.
 pub(crate) fn walk_mut<'n>(node: &'n mut Node, steps: &[PathSegment]) -> Option<&'n mut Node> {
     steps.iter().try_fold(node, |node, step| match (step, &mut node.value) {
         (PathSegment::Key(key), Value::Map(map)) => map.get_mut(key),

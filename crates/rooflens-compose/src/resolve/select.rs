@@ -2,19 +2,10 @@
 //! `OmegaConf.resolve` does. The order can be seen: a text that contains a mapping shows what of it is resolved by then.
 
 use super::evaluator::{Budget, Evaluator, Trail};
-use super::{Address, PathSegment, Root};
+use super::{Address, Found, PathSegment, Root};
 use super::{ResolveError, ResolveFault};
 use crate::interpolation::{parse, split_key};
 use crate::value::{Int, Key, Node, Value};
-
-/// What a path or an interpolation comes to.
-#[derive(Debug, Clone)]
-pub(crate) enum Found {
-    /// A value of a config.
-    At(Address),
-    /// A value that is in no config: a text that was put together, a resolver's answer.
-    Raw(Value),
-}
 
 impl Evaluator<'_> {
     /// Where a path starts, and what is left of it: without a leading dot at the root, with one in
@@ -26,7 +17,9 @@ impl Evaluator<'_> {
         let mut from = parent.clone();
         while let Some(rest) = key.strip_prefix('.') {
             key = rest;
-            from = from.parent().ok_or_else(|| ResolveFault::AboveRoot { target: path.to_owned() })?;
+            from = from.parent().ok_or_else(|| {
+                ResolveFault::Other(format!("the interpolation '{path}' goes above the top of the config"))
+            })?;
         }
         Ok((from, key))
     }
@@ -74,7 +67,10 @@ impl Evaluator<'_> {
             return self.follow(&target, trail).map(Some);
         }
         if trail.contains(&target) {
-            return Err(ResolveFault::Cycle { target: target.text() });
+            let target = target.text();
+            return Err(ResolveFault::Other(format!(
+                "the interpolation refers to itself by way of '{target}'"
+            )));
         }
         trail.push(target.clone());
         let found = self.follow(&target, trail);
@@ -84,12 +80,11 @@ impl Evaluator<'_> {
 
     fn check_given(&self, address: &Address, strict: bool) -> Result<(), ResolveFault> {
         if strict && self.with(address, |it| it.is_some_and(Node::is_missing)) {
-            return Err(ResolveFault::Missing { target: address.text() });
+            return Err(ResolveFault::Missing(address.text()));
         }
         Ok(())
     }
 
-    /// The value under a key of a container. A path can only name keys that are text.
     fn child(&self, container: &Address, key: &str) -> Result<Option<Address>, ResolveFault> {
         let step = self.with(container, |node| match node.map(|node| &node.value) {
             Some(Value::Map(map)) => {
@@ -100,7 +95,7 @@ impl Evaluator<'_> {
                 Some(index) => Ok(index.filter(|at| *at < items.len()).map(PathSegment::Index)),
                 None => {
                     let path = container.text();
-                    Err(ResolveFault::NotAnIndex { path, key: key.to_owned() })
+                    Err(ResolveFault::Other(format!("'{path}' is a list and has no key '{key}'")))
                 }
             },
             _ => Ok(None),
@@ -132,13 +127,11 @@ impl Evaluator<'_> {
         Ok(found.map(|found| self.value_of(&found)).filter(|value| *value != Value::Null))
     }
 
-    /// Follows the value under a path of keys of mappings.
     pub(crate) fn follow_keys(&self, path: &[Key]) -> Result<Found, ResolveFault> {
         let steps = path.iter().cloned().map(PathSegment::Key).collect();
         self.follow(&Address { root: Root::Asked, steps }, &mut Vec::new())
     }
 
-    /// What was found, with its place.
     pub(crate) fn node_of(&self, found: &Found) -> Option<Node> {
         match found {
             Found::Raw(value) => Some(Node::new(value.clone())),
@@ -146,7 +139,6 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The value of a key of the config, followed, with the place of what was found.
     pub(crate) fn raw_at(&self, path: &str) -> Result<Node, ResolveError> {
         let found = self.look_up(path)?;
         Ok(found.and_then(|found| self.node_of(&found)).unwrap_or(Node::new(Value::Null)))
@@ -167,7 +159,6 @@ impl Evaluator<'_> {
     pub(crate) fn resolve_all(&self) -> Result<Node, ResolveError> {
         let worker = self.working_copy();
         worker.settle(&Address::root(Root::Asked))?;
-        self.take_warnings(&worker);
         Ok(worker.into_asked())
     }
 
@@ -181,11 +172,9 @@ impl Evaluator<'_> {
         let worker = self.working_copy();
         let Some(Found::At(address)) = worker.look_up(path)? else { return Ok(node) };
         worker.settle(&address)?;
-        self.take_warnings(&worker);
         Ok(worker.node_of(&Found::At(address)))
     }
 
-    /// Replaces the interpolations of a value and of all below it.
     fn settle(&self, address: &Address) -> Result<(), ResolveError> {
         let _level = self.budget.descend().map_err(|fault| self.error(address, fault))?;
         match self.with(address, |node| node.map_or(Shape::Leaf, shape_of)) {
@@ -197,7 +186,9 @@ impl Evaluator<'_> {
                 fits.map_err(|fault| self.error(address, fault))?;
                 if address.root == Root::Whole {
                     // The hydra node is not the config that is resolved here.
-                    return Err(self.error(address, ResolveFault::ReadOnly));
+                    let fault = "it is part of the hydra node and cannot be resolved from elsewhere; refer to the value and \
+                                 not to the mapping around it";
+                    return Err(self.error(address, ResolveFault::Other(fault.to_owned())));
                 }
                 self.replace(address, node);
                 Ok(())
@@ -217,7 +208,7 @@ impl Evaluator<'_> {
         let wrong = |fault| self.error(address, fault);
         let _level = self.budget.enter().map_err(wrong)?;
         let found = match self.follow(address, &mut Vec::new()) {
-            Err(ResolveFault::Missing { .. }) => return Ok(None),
+            Err(ResolveFault::Missing(_)) => return Ok(None),
             other => other.map_err(wrong)?,
         };
         let is_container = |node: Option<&Node>| node.is_some_and(Node::is_container);
@@ -227,7 +218,10 @@ impl Evaluator<'_> {
                 return Ok(Some(self.value_of(&found)));
             }
             Found::Raw(value @ (Value::List(_) | Value::Map(_))) => {
-                return Err(wrong(ResolveFault::RawContainer { found: value.kind() }));
+                let found = value.kind();
+                return Err(wrong(ResolveFault::Other(format!(
+                    "the interpolation resolves to {found}, which is not a config; oc.create converts it"
+                ))));
             }
             found => self.value_of(found),
         };
@@ -241,7 +235,6 @@ impl Evaluator<'_> {
     }
 }
 
-/// What has to be done about a value.
 enum Shape {
     Leaf,
     Interpolation,
@@ -266,7 +259,6 @@ fn has_interpolation(node: &Node) -> bool {
     }
 }
 
-/// How many values there are in a value, and how many levels.
 fn extent_of(value: &Value) -> (usize, usize) {
     let sum = |(size, depth): (usize, usize), item: &Node| {
         let (more, below) = extent_of(&item.value);

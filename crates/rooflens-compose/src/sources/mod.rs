@@ -7,16 +7,12 @@ use std::fmt;
 
 pub use source::{ConfigSource, GroupContent};
 
-use crate::hydra_tree;
+pub(crate) use repository::{Repository, Texts};
 
-pub(crate) use repository::{Repository, Texts, check_interpolations};
-
-/// A place to look for configs, and who named it.
 #[derive(Debug, Clone)]
 pub(crate) struct SearchEntry {
     /// Who named it: `hydra`, `main`, `command-line`, `schema`, or the place of `hydra.searchpath`.
     pub(crate) provider: String,
-    /// The place.
     pub(crate) source: ConfigSource,
 }
 
@@ -35,46 +31,37 @@ pub struct SearchPath {
 
 impl SearchPath {
     /// The search path of a project whose configs are in `main`.
-    #[must_use]
     pub fn new(main: ConfigSource) -> Self {
         let entry = |provider: &str, source| SearchEntry { provider: provider.to_owned(), source };
         Self {
             entries: vec![
-                entry("hydra", ConfigSource::BuiltIn(&hydra_tree::FILES)),
+                entry("hydra", ConfigSource::hydra_files()),
                 entry("main", main),
-                entry("schema", ConfigSource::BuiltIn(&hydra_tree::CLASSES)),
+                entry("schema", ConfigSource::hydra_classes()),
             ],
         }
     }
 
-    /// With one more place after those that were named so far.
-    #[must_use]
     pub(crate) fn with(mut self, provider: &str, source: ConfigSource) -> Self {
         let before_classes = self.entries.len().saturating_sub(1);
         self.entries.insert(before_classes, SearchEntry { provider: provider.to_owned(), source });
         self
     }
 
-    /// The places, in order.
-    #[must_use]
     pub(crate) fn entries(&self) -> &[SearchEntry] {
         &self.entries
     }
 
-    /// Whether a config group of this path exists.
-    #[must_use]
     pub(crate) fn group_exists(&self, group: &str) -> bool {
         self.entries.iter().any(|entry| entry.source.is_group(group))
     }
 
     /// Whether a config of this path exists; `.yaml` may be left out.
-    #[must_use]
     pub(crate) fn config_exists(&self, path: &str) -> bool {
         self.entries.iter().any(|entry| entry.source.is_config(path))
     }
 
     /// The options of a group, or the groups in it, sorted. The empty path is the top.
-    #[must_use]
     pub fn list(&self, group: &str, listing: GroupContent) -> Vec<String> {
         let holders = self.entries.iter().filter(|entry| entry.source.is_group(group));
         let mut names: Vec<String> = holders.flat_map(|entry| entry.source.list(group, listing)).collect();
@@ -84,7 +71,6 @@ impl SearchPath {
     }
 
     /// All groups that have options, and the options of each, sorted.
-    #[must_use]
     pub fn groups(&self) -> Vec<(String, Vec<String>)> {
         let mut found = Vec::new();
         self.collect_groups("", 0, &mut found);

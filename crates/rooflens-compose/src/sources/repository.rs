@@ -5,20 +5,17 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{ConfigSource, GroupContent, SearchEntry, SearchPath};
+use super::{GroupContent, SearchEntry, SearchPath};
 use crate::defaults::{Item, read_items};
-use crate::error::{ComposeError, Fault};
-use crate::interpolation::{is_interpolation, parse};
+use crate::error::{ComposeError, check_interpolations};
 use crate::resolve::{EvaluationSettings, Evaluator};
-use crate::value::{Key, Map, Node, Value, ValueSource};
+use crate::value::{Key, Map, Node, Value, ValueSource, is_interpolation};
 use crate::yaml;
 
-/// The configs of a search path, each read once.
 pub(crate) struct Repository<'a> {
     settings: &'a EvaluationSettings,
     path: RefCell<SearchPath>,
     cache: RefCell<HashMap<String, Option<Rc<Loaded>>>>,
-    /// Texts by the name of their file, to show lines of them.
     texts: RefCell<Texts>,
 }
 
@@ -68,16 +65,17 @@ impl<'a> Repository<'a> {
     }
 
     fn read(&self, path: &str, entry: &SearchEntry) -> Result<Loaded, ComposeError> {
-        let (file, text) = entry.source.read(path).map_err(|(file, error)| {
-            ComposeError::new(Fault::Other(format!("'{file}' cannot be read: {error}")))
-        })?;
-        let built_in = matches!(entry.source, ConfigSource::BuiltIn(_));
+        let (file, text) = entry
+            .source
+            .read(path)
+            .map_err(|(file, error)| ComposeError::new(format!("'{file}' cannot be read: {error}")))?;
+        let built_in = entry.source.is_built_in();
         let name: Arc<str> = Arc::from(file.as_str());
         if !built_in {
             self.texts.borrow_mut().keep(&name, &text);
         }
         let header = yaml::header(&text).map_err(|line| {
-            Fault::Other(format!("'{file}': a header is a key and a value, but this is '{line}'"))
+            ComposeError::new(format!("'{file}': a header is a key and a value, but this is '{line}'"))
         })?;
         let mut config = yaml::load(&text, name)?;
         if config.value == Value::Null {
@@ -94,7 +92,7 @@ impl<'a> Repository<'a> {
             header,
             defaults: read_items(path, defaults.as_ref())?,
             config,
-            from_classes: matches!(entry.source, ConfigSource::BuiltIn(shipped) if shipped.scheme == "structured"),
+            from_classes: entry.source.is_of_classes(),
         })
     }
 
@@ -123,7 +121,7 @@ impl<'a> Repository<'a> {
             Some(node) => {
                 let found = node.value.kind();
                 let message = format!("in '{path}': the defaults list must be a list, but is {found}");
-                Err(ComposeError::at(Fault::Other(message), &node.origin))
+                Err(ComposeError::at(message, &node.origin))
             }
         }
     }
@@ -133,33 +131,15 @@ impl<'a> Repository<'a> {
     }
 }
 
-/// An interpolation that is not one is an error when it is read, wanted or not.
-pub(crate) fn check_interpolations(node: &Node) -> Result<(), ComposeError> {
-    match &node.value {
-        Value::Str(text) if is_interpolation(text) => match parse(text) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(ComposeError::at(Fault::Interpolation { error }, &node.origin)),
-        },
-        Value::List(items) => items.iter().try_for_each(check_interpolations),
-        Value::Map(map) => map.values().try_for_each(check_interpolations),
-        _ => Ok(()),
-    }
-}
-
-/// A config as its file has it.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    /// The package its header names, as written.
     pub(crate) header: Option<String>,
-    /// Its values, without the defaults list.
     pub(crate) config: Node,
     pub(crate) defaults: Vec<Item>,
-    /// Whether Hydra's classes are where it was found.
     pub(crate) from_classes: bool,
 }
 
 impl Loaded {
-    /// Whether it has a value that is not left open with `???`.
     pub(crate) fn has_content(&self) -> bool {
         match &self.config.value {
             Value::Map(map) => map.values().any(|node| !node.is_missing()),
@@ -170,7 +150,6 @@ impl Loaded {
 
 const EXCERPT_CHARS: usize = 160;
 
-/// The texts of the files that were read, by their names.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Texts {
     by_name: HashMap<Arc<str>, Arc<str>>,
@@ -181,7 +160,6 @@ impl Texts {
         self.by_name.insert(Arc::clone(name), Arc::from(text));
     }
 
-    /// Fills in the line an error stands in.
     pub(crate) fn show_place(&self, mut error: ComposeError) -> ComposeError {
         if let Some(place) = &mut error.place
             && let ValueSource::File(file) = &place.origin.source

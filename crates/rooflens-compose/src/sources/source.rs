@@ -29,10 +29,15 @@ pub enum ConfigSource {
         /// Its path as it was named, which may be relative.
         named: PathBuf,
     },
-    /// Texts by path (`db/mysql.yaml`), for tests and for configs a program carries in itself.
-    Memory(Arc<BTreeMap<String, String>>),
-    /// Hydra's own configs.
-    BuiltIn(&'static hydra_tree::Shipped),
+    /// Texts by path (`db/mysql.yaml`), for tests and for configs that a program carries in itself.
+    Texts {
+        /// What stands before `://`.
+        scheme: &'static str,
+        /// What stands behind `://`.
+        path: &'static str,
+        /// The texts.
+        files: Arc<BTreeMap<String, String>>,
+    },
 }
 
 impl fmt::Display for ConfigSource {
@@ -44,8 +49,34 @@ impl fmt::Display for ConfigSource {
 impl ConfigSource {
     /// Texts by path, as a source.
     pub fn memory<P: Into<String>, T: Into<String>>(files: impl IntoIterator<Item = (P, T)>) -> Self {
+        Self::texts("memory", "", files)
+    }
+
+    fn texts<P: Into<String>, T: Into<String>>(
+        scheme: &'static str,
+        path: &'static str,
+        files: impl IntoIterator<Item = (P, T)>,
+    ) -> Self {
         let files = files.into_iter().map(|(path, text)| (path.into(), text.into()));
-        ConfigSource::Memory(Arc::new(files.collect()))
+        ConfigSource::Texts { scheme, path, files: Arc::new(files.collect()) }
+    }
+
+    /// The configs that Hydra brings as files.
+    pub(crate) fn hydra_files() -> Self {
+        Self::texts("pkg", "hydra.conf", hydra_tree::FILES.iter().copied())
+    }
+
+    /// The configs that Hydra makes from classes.
+    pub(crate) fn hydra_classes() -> Self {
+        Self::texts("structured", "", hydra_tree::CLASSES.iter().copied())
+    }
+
+    pub(crate) fn is_of_classes(&self) -> bool {
+        self.scheme() == "structured"
+    }
+
+    pub(crate) fn is_built_in(&self) -> bool {
+        self.scheme() == "pkg" || self.is_of_classes()
     }
 
     /// A folder on disk.
@@ -54,55 +85,46 @@ impl ConfigSource {
         ConfigSource::Folder { named: folder.clone(), folder }
     }
 
-    /// What stands before `://`.
-    #[must_use]
     pub(crate) fn scheme(&self) -> &'static str {
         match self {
             ConfigSource::Folder { .. } => "file",
-            ConfigSource::Memory(_) => "memory",
-            ConfigSource::BuiltIn(shipped) => shipped.scheme,
+            ConfigSource::Texts { scheme, .. } => scheme,
         }
     }
 
-    /// What stands behind `://`.
-    #[must_use]
     pub(crate) fn path(&self) -> Cow<'_, str> {
         match self {
             ConfigSource::Folder { named, .. } => named.to_string_lossy(),
-            ConfigSource::Memory(_) => Cow::Borrowed(""),
-            ConfigSource::BuiltIn(shipped) => Cow::Borrowed(shipped.path),
+            ConfigSource::Texts { path, .. } => Cow::Borrowed(path),
         }
     }
 
-    /// Whether it can be searched at all.
-    #[must_use]
     pub(crate) fn is_available(&self) -> bool {
         self.is_group("")
     }
 
-    /// Whether it has a group of this path.
-    #[must_use]
     pub(crate) fn is_group(&self, group: &str) -> bool {
         match self {
             ConfigSource::Folder { folder, .. } => folder.join(group).is_dir(),
-            ConfigSource::Memory(files) => holds_group(files.keys().map(String::as_str), group),
-            ConfigSource::BuiltIn(shipped) => holds_group(shipped.names(), group),
+            ConfigSource::Texts { files, .. } => {
+                let group = normalised(group);
+                let group = group.trim_end_matches('/');
+                let is_below =
+                    |file: &String| file.strip_prefix(group).is_some_and(|rest| rest.starts_with('/'));
+                group.is_empty() || files.keys().any(is_below)
+            }
         }
     }
 
-    /// Whether it has a config of this path.
-    #[must_use]
     pub(crate) fn is_config(&self, path: &str) -> bool {
         let file = file_name(path);
         match self {
             ConfigSource::Folder { folder, .. } => folder.join(&*file).is_file(),
-            ConfigSource::Memory(files) => files.contains_key(&*normalised(&file)),
-            ConfigSource::BuiltIn(shipped) => shipped.find(&normalised(&file)).is_some(),
+            ConfigSource::Texts { files, .. } => files.contains_key(&*normalised(&file)),
         }
     }
 
     /// The options of a group, or the groups in it, in no particular order.
-    #[must_use]
     pub(crate) fn list(&self, group: &str, listing: GroupContent) -> Vec<String> {
         let join = |name: &str| {
             if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") }
@@ -126,31 +148,24 @@ impl ConfigSource {
                 .flatten()
                 .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
                 .collect(),
-            ConfigSource::Memory(files) => children(files.keys().map(String::as_str), group),
-            ConfigSource::BuiltIn(shipped) => children(shipped.names(), group),
+            ConfigSource::Texts { files, .. } => children(files.keys().map(String::as_str), group),
         }
     }
 
-    /// The text of a config, and the name its file is shown under.
-    pub(super) fn read(&self, path: &str) -> Result<(String, Cow<'static, str>), (String, io::Error)> {
+    pub(super) fn read(&self, path: &str) -> Result<(String, String), (String, io::Error)> {
         let file = file_name(path);
         match self {
             ConfigSource::Folder { folder, .. } => {
                 let full = folder.join(&*file);
                 let shown = full.to_string_lossy().into_owned();
                 match fs::read_to_string(&full) {
-                    Ok(text) => Ok((shown, Cow::Owned(text))),
+                    Ok(text) => Ok((shown, text)),
                     Err(error) => Err((shown, error)),
                 }
             }
-            ConfigSource::Memory(files) => {
+            ConfigSource::Texts { files, .. } => {
                 let file = normalised(&file);
-                let text = files.get(&*file).cloned().unwrap_or_default();
-                Ok((file.into_owned(), Cow::Owned(text)))
-            }
-            ConfigSource::BuiltIn(shipped) => {
-                let text = shipped.find(&normalised(&file)).unwrap_or("");
-                Ok((file.into_owned(), Cow::Borrowed(text)))
+                Ok((file.to_string(), files.get(&*file).cloned().unwrap_or_default()))
             }
         }
     }
@@ -163,7 +178,7 @@ impl ConfigSource {
                 let path = path.strip_prefix("file://").unwrap_or(path);
                 Ok(ConfigSource::Folder { folder: working_folder.join(path), named: path.into() })
             }
-            Some(("pkg", "hydra.conf")) => Ok(ConfigSource::BuiltIn(&hydra_tree::FILES)),
+            Some(("pkg", "hydra.conf")) => Ok(Self::hydra_files()),
             Some((scheme, _)) => Err(scheme.to_owned()),
         }
     }
@@ -172,12 +187,6 @@ impl ConfigSource {
 /// The file of a config: only `.yaml` counts as an extension, since names may have dots.
 pub(super) fn file_name(path: &str) -> Cow<'_, str> {
     if path.ends_with(".yaml") { Cow::Borrowed(path) } else { Cow::Owned(format!("{path}.yaml")) }
-}
-
-fn holds_group<'a>(mut files: impl Iterator<Item = &'a str>, group: &str) -> bool {
-    let group = normalised(group);
-    let group = group.trim_end_matches('/');
-    group.is_empty() || files.any(|file| file.strip_prefix(group).is_some_and(|rest| rest.starts_with('/')))
 }
 
 fn children<'a>(files: impl Iterator<Item = &'a str>, group: &str) -> BTreeSet<String> {

@@ -8,11 +8,9 @@ use super::implicit::needs_quotes;
 const SIMPLE_KEY_LENGTH: usize = 128;
 /// The column after which a text is folded at its next single space.
 const WIDTH: usize = 80;
-/// Columns of one level.
 const INDENT: usize = 2;
 
 /// The YAML of a config, ended with a line break.
-#[must_use]
 pub fn dump(node: &Node) -> String {
     let mut sink = Sink::default();
     let is_open_ended = match &node.value {
@@ -28,7 +26,6 @@ pub fn dump(node: &Node) -> String {
     text
 }
 
-/// Where a node stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Root,
@@ -99,7 +96,6 @@ fn write_key(key: &Value, sink: &mut Sink) {
 
 struct Scalar {
     text: Vec<char>,
-    /// The tag it would have: it counts in the length of a key.
     tag: &'static str,
     /// Whether the text, unquoted, would read back as the value.
     is_plain_safe: bool,
@@ -213,7 +209,6 @@ fn is_special(char: char) -> bool {
     }
 }
 
-/// Whether the text, unquoted, would be read as structure.
 fn has_indicator(text: &[char]) -> bool {
     let is_gap = |char: char| matches!(char, '\0' | ' ' | '\t' | '\r' | '\n');
     if text.starts_with(&['-'; 3]) || text.starts_with(&['.'; 3]) {
@@ -234,14 +229,12 @@ fn has_indicator(text: &[char]) -> bool {
     })
 }
 
-/// What is written, and where the pen stands.
 #[derive(Debug)]
 struct Sink {
     out: String,
     column: usize,
     /// None outside the first collection.
     indent: Option<usize>,
-    /// Whether the last thing written was a gap.
     after_gap: bool,
     /// Whether the line so far is only spaces and the marks `-`, `?`, `:`.
     only_marks: bool,
@@ -253,12 +246,10 @@ impl Default for Sink {
     }
 }
 
-/// An indentation to come back to.
 #[derive(Debug, Clone, Copy)]
 struct Level(Option<usize>);
 
 impl Sink {
-    /// Indents a collection; the first one stands at the margin.
     fn enter_collection(&mut self) -> Level {
         let level = Level(self.indent);
         self.indent = Some(self.indent.map_or(0, |indent| indent + INDENT));
@@ -274,14 +265,12 @@ impl Sink {
         }
     }
 
-    /// Indents what a scalar continues on further lines.
     fn enter_scalar(&mut self) -> Level {
         let level = Level(self.indent);
         self.indent = Some(self.indent.map_or(INDENT, |indent| indent + INDENT));
         level
     }
 
-    /// Goes back to an indentation.
     fn leave(&mut self, level: Level) {
         self.indent = level.0;
     }
@@ -299,7 +288,6 @@ impl Sink {
         self.close(text);
     }
 
-    /// Writes something that follows directly.
     fn close(&mut self, text: &str) {
         self.push(text);
         self.after_gap = false;
@@ -313,7 +301,6 @@ impl Sink {
         self.only_marks = only_marks;
     }
 
-    /// Goes to the indentation, on a new line where needed.
     fn indent(&mut self) {
         let indent = self.indent.unwrap_or(0);
         let is_past = self.column > indent || (self.column == indent && !self.after_gap);
@@ -387,7 +374,6 @@ impl Sink {
         self.close("'");
     }
 
-    /// Writes a text in double quotes, with escapes, cut where the line is full.
     fn double_quoted(&mut self, text: &[char], folds: bool) {
         self.word("\"");
         // Characters from `held` on wait: a fold counts them but may come before them.
@@ -420,7 +406,6 @@ impl Sink {
     }
 }
 
-/// Cuts a text into runs of spaces, of line breaks, and of all else.
 fn runs(text: &[char]) -> impl Iterator<Item = &[char]> {
     let kind = |char: char| if is_break(char) { 2 } else { u8::from(char == ' ') };
     text.chunk_by(move |left, right| kind(*left) == kind(*right))

@@ -10,7 +10,6 @@ use crate::value::{Key, Map, Node, Origin, Value};
 
 const TAGS: &str = "tag:yaml.org,2002:";
 
-/// Reads one document of any kind. An empty one is null.
 pub(super) fn document(text: &str, file: &Arc<str>) -> Result<Node, YamlError> {
     let text = &*python_newlines(text);
     if let Some(at) = text.find(is_unprintable) {
@@ -51,7 +50,6 @@ fn place(file: &Arc<str>, mark: Marker) -> Origin {
     origin(file, number(mark.line()), number(mark.col().saturating_add(1)))
 }
 
-/// The parser's error, with what to do about the mistakes that people make.
 fn refused(error: &ScanError, file: &Arc<str>, text: &str) -> YamlError {
     let problem = format!("not valid YAML: {}", error.info());
     let mut refused = YamlError::new(problem, &place(file, *error.marker()), text);
@@ -86,7 +84,6 @@ fn refused(error: &ScanError, file: &Arc<str>, text: &str) -> YamlError {
 struct Open {
     node: Node,
     anchor: usize,
-    /// The key that waits for its value.
     key: Option<PendingKey>,
     /// What `<<` merges, the first to be overridden first.
     merged: Vec<Map>,
@@ -98,7 +95,6 @@ enum PendingKey {
     Merge,
 }
 
-/// Something anchored, and how large it is.
 struct Anchored {
     node: Node,
     extent: Extent,
@@ -196,7 +192,6 @@ impl Loader {
         Ok(())
     }
 
-    /// Keeps a node that has an anchor, for its aliases.
     fn keep(&mut self, anchor: usize, node: &Node) -> Result<(), String> {
         if anchor > 0 {
             let extent = Extent::of(node);
@@ -206,7 +201,6 @@ impl Loader {
         Ok(())
     }
 
-    /// Keeps the work and the copies of aliases within bounds.
     fn spend(&mut self, extent: Extent) -> Result<(), String> {
         self.nodes += extent.nodes;
         self.aliased_bytes += extent.bytes;
@@ -221,7 +215,6 @@ impl Loader {
         }
     }
 
-    /// Puts a node where the document has come to.
     fn place(&mut self, node: Node, is_merge: bool) -> Result<(), String> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
@@ -250,7 +243,6 @@ impl Loader {
     }
 }
 
-/// The mappings that `<<` merges. Of several the first wins, so it comes last.
 fn sources(node: Node) -> Result<Vec<Map>, String> {
     let wrong = |kind: &str| format!("'<<' merges mappings, not {kind}");
     match node.value {

@@ -20,7 +20,6 @@ use crate::value::{Key, Map, Node, Origin, Value, ValueSource};
 
 pub use dump::dump;
 
-/// The deepest nesting that is read.
 pub(crate) const MAX_DEPTH: usize = 250;
 /// The most nodes a document may have once its aliases are copied.
 pub(crate) const MAX_NODES: usize = 1_000_000;
@@ -67,9 +66,6 @@ impl YamlError {
 ///
 /// An empty document is [`Value::Null`]. A document that is one text is read once more as YAML, and when that again
 /// gives a text, it becomes the only key of a mapping.
-///
-/// # Errors
-/// When the text is not YAML, or holds what a config cannot.
 pub fn load(text: &str, source: Arc<str>) -> Result<Node, YamlError> {
     let node = load::document(text, &source)?;
     let Value::Str(inner) = &node.value else { return container(node, text) };
@@ -106,9 +102,6 @@ fn python_newlines(text: &str) -> Cow<'_, str> {
 /// The package that the header of a config file names: the `# @package a.b` among the `# @key value` lines at the top,
 /// with blank lines between them. The first line of another kind ends the header, a plain comment too. As in Hydra,
 /// other keys are ignored, and only the first 512 characters are looked at.
-///
-/// # Errors
-/// When a header line is not exactly a key and a value: the line.
 pub fn header(text: &str) -> Result<Option<String>, String> {
     let text = python_newlines(text);
     let end = text.char_indices().nth(HEADER_CHARS).map_or(text.len(), |(end, _)| end);

@@ -1,6 +1,6 @@
 //! The override grammar, against Hydra's own answers and against hostile input.
 
-use rooflens_compose::overrides::{Override, OverrideKind, SweepError};
+use rooflens_compose::overrides::{Override, OverrideKind};
 use rooflens_compose::value::{Int, Value as ConfigValue, float_repr};
 use serde_json::{Value, json};
 
@@ -147,10 +147,15 @@ fn sweeps_list_their_values() {
     ] {
         assert_eq!(read(text).sweep_texts(&options).unwrap().collect::<Vec<_>>(), chosen);
     }
-    let error = |text: &str| read(text).sweep_texts(&[]).err();
-    assert_eq!((error("a=1"), error("~a")), (Some(SweepError::NotASweep), Some(SweepError::NotASweep)));
-    assert_eq!(error("a=range(0,5,0)"), Some(SweepError::ZeroStep));
-    assert!(matches!(error("a=glob('[')"), Some(SweepError::Pattern { .. })));
+    for (text, problem) in [
+        ("a=1", "the override is not a sweep"),
+        ("~a", "the override is not a sweep"),
+        ("a=range(0,5,0)", "the step of a range cannot be zero"),
+        ("a=glob('[')", "'[' is not a pattern"),
+    ] {
+        let error = read(text).sweep_texts(&[]).err().expect(text);
+        assert!(error.starts_with(problem), "{error}");
+    }
     for text in ["a=range(0.0,inf)", "a=range(0.0,nan)", "a=range(x)", "a=[range(3)]", "a=range(1,2,3,4)"] {
         assert!(text.parse::<Override>().is_err(), "{text}");
     }

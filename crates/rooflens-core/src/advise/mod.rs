@@ -1,15 +1,15 @@
 //! What to change, and what it would bring: of a run, a trace, or a table of kernels.
 
 pub(crate) mod alternatives;
-mod table;
 mod what_if;
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::advice::{AdviceList, RunContext, advise as judge};
 use rooflens_analyze::analyses::{DevicePeaks, Ledger, Verdict};
+use rooflens_analyze::ledger::summary::{ASSUMED, KernelTableContext, of_summary};
 use rooflens_report::Part;
 use rooflens_report::advice::{WhatIf, parts};
 use rooflens_schema::{Notes, RunDir};
@@ -20,8 +20,8 @@ use crate::analysis::{AnalyzedInput, analyze};
 use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::input::{Input, ReadOptions, open_input};
-use crate::kernels::is_table;
-use crate::model::{ModelContext, ModelRecord, ModelRequest, links, peaks, trace_device};
+use crate::kernels::{is_table, read_timeline};
+use crate::model::{ModelContext, ModelRecord, ModelRequest, peaks, trace_device};
 use crate::observer::{Event, SharedObserver};
 
 /// What is asked.
@@ -41,11 +41,8 @@ pub struct AdviceRequest {
 
 /// What to change.
 pub struct AdviceReport {
-    /// Every finding; the advice and the ledger among them.
     pub(crate) findings: Findings,
-    /// What the advice rests on besides the input.
     pub(crate) assumptions: Vec<String>,
-    /// The ledger of each phase with a changed model.
     pub(crate) what_if: Vec<WhatIf>,
     /// Whether reading was ended early.
     pub stopped: bool,
@@ -91,7 +88,7 @@ impl AdviceReport {
 pub fn advise(request: &AdviceRequest, observer: &SharedObserver) -> Result<AdviceReport, Error> {
     let mut assumptions = Vec::new();
     let AnalyzedInput { findings, compared, stopped } = match request.inputs.as_slice() {
-        [path] if is_table(path) => table::analyze(path, request, &mut assumptions, observer)?,
+        [path] if is_table(path) => analyze_table(path, request, &mut assumptions, observer)?,
         paths => {
             let notes = Notes::default();
             let input = open_input(paths, &ReadOptions::default(), &notes, observer)?;
@@ -106,15 +103,12 @@ pub fn advise(request: &AdviceRequest, observer: &SharedObserver) -> Result<Advi
         (_, None) => {
             let ledger = findings.get::<Ledger>();
             let reason = ledger.and_then(|ledger| ledger.not_computed.get("floor").cloned());
-            return Err(Error::NoWhatIf {
-                reason: reason.unwrap_or_else(|| "there is no ledger".to_owned()),
-            });
+            return Err(what_if::impossible(&reason.unwrap_or_else(|| "there is no ledger".to_owned())));
         }
     };
     Ok(AdviceReport { findings, assumptions, what_if, stopped })
 }
 
-/// Gives findings their lower bounds and their advice.
 pub(crate) fn complete(
     input: &Input,
     model: &ModelRequest,
@@ -122,13 +116,12 @@ pub(crate) fn complete(
 ) -> Result<Compared, Error> {
     let compared = join_floor(input, model, findings)?;
     let device = compared.record.as_ref().and_then(ModelRecord::named_device);
-    links::join(findings, device);
+    peaks::join_links(findings, device);
     let peaks = peaks::join(findings, device);
     refresh(findings, run_of(input), compared.joined.as_ref(), peaks);
     Ok(compared)
 }
 
-/// The model that an input was compared with.
 #[derive(Default)]
 pub(crate) struct Compared {
     /// What was decided about it; nothing where no model is known.
@@ -192,4 +185,39 @@ fn refresh(
     around.alternatives = joined.map_or_else(Vec::new, alternatives::of);
     let list = judge(findings, &around);
     findings.replace("advice", Box::new(list));
+}
+
+/// What a table of kernels tells, as `nsys stats` prints it, and what that rests on.
+fn analyze_table(
+    path: &Path,
+    request: &AdviceRequest,
+    assumed: &mut Vec<String>,
+    observer: &SharedObserver,
+) -> Result<AnalyzedInput, Error> {
+    let (Some(wall_ns), Some(steps)) = (request.wall_ns, request.steps) else {
+        let message = format!(
+            "{} has no timeline: the wall time and the number of steps are not known",
+            path.display()
+        );
+        return Err(Error::usage(message).words(
+            "give both, as you measured them: --wall TIME --steps N, such as --wall 700ms --steps 64",
+        ));
+    };
+    let read = read_timeline(&[path.to_owned()], None, observer)?;
+    let batch = request.model.batch.unwrap_or(1);
+    assumed.push(ASSUMED.to_owned());
+    if request.model.batch.is_none() {
+        assumed.push("batch size 1 is assumed: --batch sets another".to_owned());
+    }
+    let known = KernelTableContext { wall_ns, steps, batch: i64::try_from(batch).ok(), kv_tokens: None };
+    let wrong = |reason| {
+        Error::usage(format!("the table does not fit --wall: {reason}"))
+            .words("--wall is the total time of all steps, in the same run as the table")
+    };
+    let mut findings = of_summary(&read.kernels, &known).map_err(wrong)?;
+    let record = request.model.record(&findings)?;
+    let joined = record.as_ref().map_or(Ok(None), |record| record.join(&mut findings))?;
+    let peaks = peaks::join(&mut findings, record.as_ref().and_then(ModelRecord::named_device));
+    refresh(&mut findings, None, joined.as_ref(), peaks);
+    Ok(AnalyzedInput { findings, compared: Compared { record, joined }, stopped: false })
 }

@@ -6,8 +6,7 @@ use rooflens_analyze::analyses::{Ledger, PhaseLedger};
 use rooflens_analyze::ledger::{Floor, Line, kernels_floor_ns};
 use rooflens_report::advice::{ChangedClass, ChangedLine, WhatIf};
 
-use crate::error::CostError;
-use crate::error::Error;
+use crate::error::{CostError, Error};
 use crate::model::{ModelContext, ResolvedModel};
 
 /// The ledger of every phase that has a floor, with keys of the config set to other values.
@@ -17,17 +16,23 @@ pub(crate) fn changed(
     set: &[(String, String)],
 ) -> Result<Vec<WhatIf>, Error> {
     let was = set.iter().find_map(|(key, _)| Some((key.clone(), joined.known.blueprint.number(key)?)));
-    let other = joined.known.with(set).map_err(|source| Error::Cost(CostError::Setting { source, was }))?;
+    let other = joined.known.with(set).map_err(|source| Error::from(CostError::Setting { source, was }))?;
     let words: Vec<String> = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let ledger = findings.get::<Ledger>();
     let mut found = Vec::new();
     for (kind, ran) in &joined.passes {
         let Some(phase) = ledger.and_then(|ledger| ledger.phase(kind.as_str())) else { continue };
-        let floors = |model: &ResolvedModel| model.floors(ran).map_err(|reason| Error::NoWhatIf { reason });
+        let floors = |model: &ResolvedModel| model.floors(ran).map_err(|reason| impossible(&reason));
         let new = on_ledger(phase, &floors(&joined.known)?, floors(&other)?);
         found.push(of_phase(words.join(" "), phase, &new));
     }
     Ok(found)
+}
+
+pub(crate) fn impossible(reason: &str) -> Error {
+    Error::usage(format!("no changed model can be shown: {reason}")).words(
+        "--model config.json --hardware NAME give the lower bound; rooflens cost --set shows it without a trace",
+    )
 }
 
 /// The bounds of the changed model on the basis of the ledger, which counts a step on every device of its process.

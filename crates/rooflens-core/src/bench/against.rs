@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use rooflens_report::compare::html;
 
 use super::{BenchRequest, BenchServer, LoadLevels, bench};
-use crate::compare::rounds::ROUNDS;
-use crate::compare::{self, Comparison, Gate};
+use crate::compare::{self, Comparison, Gate, ROUNDS};
 use crate::error::{BenchError, Error};
 use crate::observer::SharedObserver;
 use crate::saved;
@@ -44,7 +43,7 @@ pub fn bench_against(
     };
     check(request)?;
     let temporary = tempfile::Builder::new().prefix("rooflens-bench-").tempdir();
-    let temporary = temporary.map_err(|source| Error::Unwritable { path: std::env::temp_dir(), source })?;
+    let temporary = temporary.map_err(|source| Error::unwritable(std::env::temp_dir(), source))?;
     if let Some(path) = &request.output {
         saved::destination(path)?;
     }
@@ -119,7 +118,6 @@ pub fn bench_against(
     Ok(AgainstOutcome { comparison, invalid_rounds, rounds, page })
 }
 
-/// One level, and nothing that takes the time of one server alone.
 fn check(request: &BenchRequest) -> Result<(), Error> {
     let is_one = match &request.load {
         LoadLevels::Concurrency(users) => users.len() == 1,

@@ -11,50 +11,36 @@ use rooflens_analyze::compare::load::steady::SteadyVerdict;
 use rooflens_load::scrape::ServerSummary;
 use rooflens_load::why::{LoadContext, find_latency_cause};
 use rooflens_report::bench::BenchFacts;
+use rooflens_schema::SchemaTag;
 
-use super::document::{
-    BenchDocument, LevelDocument, PartMean, RequestCounts, SearchFacts, ServerFacts, WorkerFacts,
-};
+use super::document::{BenchDocument, LevelDocument, PartMean, RequestCounts, SearchFacts, ServerFacts};
 use super::efficiency::KnownModel;
 use super::facts::{self, LevelRows};
 use super::level::LevelRun;
 use super::measure::LevelNumbers;
-use super::request::BenchRequest;
-use super::store::BenchFolder;
-use crate::document::SchemaTag;
+use super::request::{BenchRequest, BenchServer};
 use crate::run::StepFacts;
 
-/// A document, and the same for people.
 pub(crate) struct Described {
-    /// For programs.
     pub(crate) document: BenchDocument,
-    /// For people.
     pub(crate) facts: BenchFacts,
-    /// Its folder.
-    pub(crate) folder: std::path::PathBuf,
+    /// Its folder from that of the run; `None` if nothing is kept.
+    pub(crate) folder: Option<String>,
 }
 
-/// A level with all that is known of it.
 pub(crate) struct DescribedLevel<'a> {
-    /// What was asked.
     pub(crate) request: &'a BenchRequest,
-    /// What it left.
     pub(crate) run: &'a LevelRun,
-    /// What that comes to.
     pub(crate) numbers: &'a LevelNumbers,
-    /// The objectives.
     pub(crate) slo: Option<&'a Slo>,
-    /// The model to compare with.
     pub(crate) model: Option<&'a KnownModel>,
-    /// What requests call the model.
     pub(crate) model_name: &'a str,
-    /// Flags of a server that was started.
     pub(crate) flags: &'a BTreeMap<String, String>,
+    pub(crate) folder: Option<String>,
 }
 
-/// Describes a level.
 pub(crate) fn describe(level: DescribedLevel<'_>) -> Described {
-    let DescribedLevel { request, run, numbers, slo, model, model_name, flags } = level;
+    let DescribedLevel { request, run, numbers, slo, model, model_name, flags, folder } = level;
     let requests = measured_requests(&run.requests, &numbers.tokens);
     let gap = typical_gap(&requests);
     let parts: Vec<(usize, LatencyParts)> = requests
@@ -72,7 +58,7 @@ pub(crate) fn describe(level: DescribedLevel<'_>) -> Described {
         run: String::new(),
         server: ServerFacts {
             url: run_url(request, run),
-            api: request.api.name().to_owned(),
+            api: request.target.api.name().to_owned(),
             model: model_name.to_owned(),
             kind: summary.as_ref().and_then(|summary| summary.kind).map(|kind| kind.name().to_owned()),
             version: summary.as_ref().and_then(|summary| summary.version.clone()),
@@ -111,7 +97,7 @@ pub(crate) fn describe(level: DescribedLevel<'_>) -> Described {
     document.why = find_latency_cause(&run.evidence, &context(run, overload(&document)));
     let rows = LevelRows { requests: &requests, parts: &parts, run };
     let facts = facts::of_level(&document, &rows, &numbers.notes);
-    Described { document, facts, folder: run.folder.root().to_owned() }
+    Described { document, facts, folder }
 }
 
 /// The offered rate, where the server does not keep up with it: else fewer arrivals are chance.
@@ -125,15 +111,14 @@ fn context<'a>(run: &'a LevelRun, offered_per_s: Option<f64>) -> LoadContext<'a>
         server: run.series.as_ref().filter(|series| series.kind.is_some()),
         client: &run.outcome.client,
         offered_per_s,
-        running_limit: run.series.as_ref().and_then(|series| series.running_limit),
         excluded: &run.profiled,
     }
 }
 
 fn run_url(request: &BenchRequest, run: &LevelRun) -> String {
     match &request.server {
-        super::BenchServer::Url(url) => url.clone(),
-        super::BenchServer::Start { kind, .. } => format!("runtime={kind}, {}", run.url),
+        BenchServer::Url(url) => url.clone(),
+        BenchServer::Start { kind, .. } => format!("runtime={kind}, {}", run.url),
     }
 }
 
@@ -147,16 +132,13 @@ fn step(run: &LevelRun, is_stopped: bool) -> StepFacts {
     }
 }
 
-/// Joules of the server's devices per output token, by its own metrics.
 fn energy_per_token(summary: Option<&ServerSummary>, run: &LevelRun) -> Option<f64> {
     let joules = summary?.energy_j?;
     (run.tokens.output > 0).then(|| joules / run.tokens.output as f64)
 }
 
-/// The name of a part, and what it is of a request.
 type NamedPart = (&'static str, fn(&LatencyParts) -> i64);
 
-/// Mean of each part over all requests, and over the slowest hundredth.
 fn part_means(parts: &[LatencyParts]) -> Vec<PartMean> {
     let mut order: Vec<&LatencyParts> = parts.iter().collect();
     order.sort_by_key(|parts| std::cmp::Reverse(parts.latency_ns()));
@@ -207,7 +189,6 @@ fn reasons(document: &BenchDocument, request: &BenchRequest) -> BTreeMap<String,
     reasons
 }
 
-/// What helps against failures of a kind.
 pub(crate) fn help(kind: &str) -> Option<String> {
     let text = match kind {
         "http_404" => "the server may not have this endpoint or model: try --api chat, or --model NAME",
@@ -222,12 +203,7 @@ pub(crate) fn help(kind: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// The document of all levels: that of the level which the headline is of, with a line for each.
-pub fn all(
-    mut points: Vec<Described>,
-    search: Option<&RateSearch>,
-    store: &BenchFolder,
-) -> Option<Described> {
+pub(crate) fn all(mut points: Vec<Described>, search: Option<&RateSearch>) -> Option<Described> {
     if points.len() < 2 {
         let mut only = points.pop()?;
         only.document.search = search.map(found);
@@ -238,22 +214,31 @@ pub fn all(
     let levels: Vec<LevelDocument> = points
         .iter()
         .enumerate()
-        .map(|(place, point)| level(point, store, front.contains(&place), place == chosen))
+        .map(|(place, point)| level(point, front.contains(&place), place == chosen))
         .collect();
     let mut described = points.swap_remove(chosen);
     described.document.levels = levels;
     described.document.search = search.map(found);
     described.facts.levels = described.document.level_rows();
-    facts::lead_of_levels(&mut described);
+    let document = &described.document;
+    let first = match &document.search {
+        Some(search) => format!("Highest rate within the SLO: {}.", search.finding),
+        None => {
+            format!("{} levels; the numbers below are of {}.", document.levels.len(), document.load.offered)
+        }
+    };
+    // Where latency goes stays the first sentence, unless a rate was asked for.
+    let place = usize::from(document.why.is_some() && document.search.is_none());
+    described.facts.lead.insert(place.min(described.facts.lead.len()), first);
     Some(described)
 }
 
-fn level(point: &Described, store: &BenchFolder, pareto: bool, is_headline: bool) -> LevelDocument {
+fn level(point: &Described, pareto: bool, is_headline: bool) -> LevelDocument {
     let document = &point.document;
     let RequestCounts { sent, completed, .. } = document.requests;
     LevelDocument {
         offered: document.load.offered.clone(),
-        folder: store.relative(&point.folder),
+        folder: point.folder.clone(),
         headline: document.headline.clone(),
         error_rate: (sent > 0).then(|| 1.0 - completed as f64 / sent as f64),
         valid: document.client.valid,
@@ -311,13 +296,4 @@ fn found(search: &RateSearch) -> SearchFacts {
             finding: "the search was stopped before its end".to_owned(),
         },
     }
-}
-
-/// What a lost worker means, in words.
-pub(crate) fn lost(workers: &[WorkerFacts]) -> Vec<String> {
-    let word = |worker: &WorkerFacts| {
-        let why = worker.lost.as_ref()?;
-        Some(format!("worker {} was lost after {} requests: {why}", worker.address, worker.requests))
-    };
-    workers.iter().filter_map(word).collect()
 }

@@ -10,11 +10,11 @@ use rooflens_load::scrape::ServerSummary;
 use rooflens_load::why::LatencyFinding;
 use rooflens_load::workload::TokenReconciliation;
 use rooflens_report::bench::LevelRow;
+use rooflens_schema::SchemaTag;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::efficiency::DecodeEfficiency;
-use crate::document::SchemaTag;
 use crate::run::StepFacts;
 use crate::run::metrics::{Measured, Spread};
 
@@ -90,9 +90,25 @@ pub struct BenchDocument {
 
 impl BenchDocument {
     /// Its levels, as rows of a table and points of a chart.
-    #[must_use]
     pub fn level_rows(&self) -> Vec<LevelRow> {
-        super::facts::level_rows(&self.levels)
+        let row = |level: &LevelDocument| {
+            let of = |key: &str| level.headline.get(key).copied().flatten();
+            LevelRow {
+                offered: level.offered.clone(),
+                requests_per_s: of("requests_per_s"),
+                output_tokens_per_s: of("output_tokens_per_s"),
+                per_user: of("output_tokens_per_s_per_user"),
+                ttft_ns: of("ttft_p50_ns").zip(of("ttft_p99_ns")),
+                tpot_ns: of("tpot_p50_ns").zip(of("tpot_p99_ns")),
+                failed: level.error_rate,
+                is_met: level.slo_met,
+                is_valid: level.valid,
+                is_front: level.pareto,
+                is_headline: level.is_headline,
+                report: level.folder.as_ref().map(|folder| format!("../{folder}/report/index.html")),
+            }
+        };
+        self.levels.iter().map(row).collect()
     }
 }
 
@@ -114,7 +130,7 @@ pub struct ServerFacts {
 }
 
 /// What was offered.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LoadFacts {
     /// In words: `16 users`, `4 requests/s`.
     pub offered: String,
@@ -202,7 +218,7 @@ pub(crate) struct WarmupFacts {
 }
 
 /// A profile of the server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ProfileFacts {
     /// What started it.
     pub(crate) trigger: String,
@@ -267,4 +283,11 @@ pub(crate) struct WorkerFacts {
     pub(crate) clock_error_ns: Option<i64>,
     /// Why it was lost; null if it was not.
     pub(crate) lost: Option<String>,
+}
+
+impl WorkerFacts {
+    pub(crate) fn lost_words(&self) -> Option<String> {
+        let why = self.lost.as_ref()?;
+        Some(format!("worker {} was lost after {} requests: {why}", self.address, self.requests))
+    }
 }

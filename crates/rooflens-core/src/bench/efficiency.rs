@@ -16,11 +16,10 @@ use crate::model::files;
 use crate::project;
 
 /// Most windows of a load test; longer ones have longer windows.
-const WINDOWS: i64 = 600;
-/// Length of a window.
-const WINDOW_NS: i64 = 1_000_000_000;
+const MAX_WINDOWS: i64 = 600;
+const MIN_WINDOW_NS: i64 = 1_000_000_000;
 /// A window with fewer gaps between tokens tells nothing.
-const GAPS: usize = 8;
+const MIN_GAPS: usize = 8;
 
 /// What the model is, and what it runs on.
 #[derive(Debug, Clone)]
@@ -70,7 +69,6 @@ pub(crate) struct DecodeEfficiency {
     pub(crate) floor_share: Option<f64>,
 }
 
-/// The model with its device.
 pub(crate) struct KnownModel {
     model: Model,
     setup: Setup,
@@ -78,10 +76,9 @@ pub(crate) struct KnownModel {
 }
 
 impl ModelOnDevice {
-    /// Reads the model.
     pub(crate) fn open(&self) -> Result<KnownModel, Error> {
         let blueprint = files::blueprint(&self.config)?;
-        let model = blueprint.model().map_err(|error| Error::NoFloor { reason: error.to_string() })?;
+        let model = blueprint.model().map_err(|error| Error::no_floor(error.to_string()))?;
         let parallel = Parallel { tp: self.tensor_parallel, ..Parallel::NONE };
         let request = ModelRequest { hardware: self.hardware.clone(), ..ModelRequest::default() };
         let device = request.named_device()?;
@@ -92,7 +89,6 @@ impl ModelOnDevice {
 }
 
 impl KnownModel {
-    /// Decoding over time; nothing where too few tokens were streamed.
     pub(crate) fn decode(
         &self,
         requests: &Requests,
@@ -139,9 +135,8 @@ impl KnownModel {
     }
 }
 
-/// What ran in each window, without what it must cost.
 fn windows(requests: &Requests, tokens: &Tokens, span_ns: i64) -> Vec<DecodeWindow> {
-    let length = WINDOW_NS.max(span_ns / WINDOWS + 1);
+    let length = MIN_WINDOW_NS.max(span_ns / MAX_WINDOWS + 1);
     let count = usize::try_from(span_ns / length + 1).unwrap_or(0);
     let mut gaps: Vec<Vec<f64>> = vec![Vec::new(); count];
     // Sequence-seconds of decoding, and the tokens in sight of them.
@@ -167,7 +162,7 @@ fn windows(requests: &Requests, tokens: &Tokens, span_ns: i64) -> Vec<DecodeWind
     }
     let window = |(place, gaps): (usize, &mut Vec<f64>)| {
         let (busy, in_sight) = decoding[place];
-        if gaps.len() < GAPS || busy <= 0.0 {
+        if gaps.len() < MIN_GAPS || busy <= 0.0 {
             return None;
         }
         gaps.sort_by(f64::total_cmp);

@@ -5,30 +5,24 @@ use rooflens_analyze::compare::load::account::LatencyParts;
 use rooflens_analyze::compare::load::steady::SteadyVerdict;
 use rooflens_load::scrape::{ServerGauge, ServerSample};
 use rooflens_load::why::LatencyCause;
-use rooflens_report::bench::{BenchFacts, LatencyRow, LevelRow, ObjectiveRow, Timeline, TimelineSeries};
+use rooflens_report::bench::{BenchFacts, LatencyRow, ObjectiveRow, Timeline};
 use rooflens_report::block::{Cell, ChartUnit, Grade, Mark, Tone};
 use rooflens_report::format;
 
-use super::describe::{self, Described};
-use super::document::{BenchDocument, LevelDocument};
+use super::document::BenchDocument;
 use super::level::LevelRun;
 use crate::run::metrics::Spread;
 use crate::text::counted;
 
-/// Slow requests that are shown.
-const SLOWEST: usize = 8;
+const MAX_SLOW_REQUESTS: usize = 8;
 
-/// The rows behind a document.
 pub(crate) struct LevelRows<'a> {
-    /// Measured requests.
     pub(crate) requests: &'a [MeasuredRequest<'a>],
     /// Where their latency went: place among the requests, and the parts.
     pub(crate) parts: &'a [(usize, LatencyParts)],
-    /// What the level left.
     pub(crate) run: &'a LevelRun,
 }
 
-/// A level for people.
 pub(crate) fn of_level(document: &BenchDocument, rows: &LevelRows<'_>, notes: &[String]) -> BenchFacts {
     BenchFacts {
         lead: lead(document),
@@ -101,7 +95,6 @@ fn lead(document: &BenchDocument) -> Vec<String> {
     lead
 }
 
-/// That many requests failed: whatever else is said is of the others.
 fn failures(document: &BenchDocument) -> Option<String> {
     let counts = &document.requests;
     let failed = counts.failed + counts.timed_out;
@@ -217,8 +210,8 @@ fn remarks(document: &BenchDocument, notes: &[String]) -> Vec<(Grade, &'static s
     for reason in &document.client.reasons {
         all.push((Grade::Warning, "client_bottleneck", reason.clone()));
     }
-    for worker in describe::lost(&document.workers) {
-        all.push((Grade::DataLoss, "worker_lost", worker));
+    for worker in &document.workers {
+        all.extend(worker.lost_words().map(|words| (Grade::DataLoss, "worker_lost", words)));
     }
     if matches!(document.steady.verdict, SteadyVerdict::Drifting | SteadyVerdict::Overloaded) {
         all.push((Grade::Warning, "not_steady", document.steady.words.clone()));
@@ -326,7 +319,6 @@ fn server(document: &BenchDocument) -> Vec<(&'static str, Cell, &'static str)> {
     all
 }
 
-/// A typical request, then the slowest.
 fn waterfall(rows: &LevelRows<'_>) -> Vec<(String, Vec<i64>)> {
     let mut order: Vec<&(usize, LatencyParts)> = rows.parts.iter().collect();
     order.sort_by_key(|(_, parts)| parts.latency_ns());
@@ -337,7 +329,7 @@ fn waterfall(rows: &LevelRows<'_>) -> Vec<(String, Vec<i64>)> {
         let label = format!("{name}, at {}", format::moment(at));
         (label, vec![parts.client_wait_ns, to_first, parts.decode_ns, parts.stalls_ns])
     };
-    let slowest = order.iter().rev().take(SLOWEST.min(order.len() - 1));
+    let slowest = order.iter().rev().take(MAX_SLOW_REQUESTS.min(order.len() - 1));
     std::iter::once(bar("typical", typical)).chain(slowest.map(|one| bar("slow", one))).collect()
 }
 
@@ -345,118 +337,50 @@ fn timelines(document: &BenchDocument, rows: &LevelRows<'_>) -> Vec<Timeline> {
     let mut all = Vec::new();
     let mut order: Vec<&MeasuredRequest<'_>> = rows.requests.iter().collect();
     order.sort_by_key(|request| request.origin_ns());
-    let per_request = |times: &RequestTimes| -> Vec<(i64, f64)> {
-        order
-            .iter()
-            .filter_map(|request| Some((request.origin_ns(), *(times.of)(request).first()?)))
-            .collect()
-    };
-    let plain = |label: &str, points: Vec<(i64, f64)>| TimelineSeries {
-        label: label.to_owned(),
-        tone: Tone::Plain,
-        points,
-    };
     for times in [&headline::TTFT, &headline::TPOT, &headline::LATENCY] {
-        let points = per_request(times);
+        let point =
+            |request: &&MeasuredRequest<'_>| Some((request.origin_ns(), *(times.of)(request).first()?));
+        let points: Vec<(i64, f64)> = order.iter().filter_map(point).collect();
         if !points.is_empty() {
             all.push(Timeline {
                 title: format!("{} by arrival", times.title),
                 what: times.title,
                 unit: ChartUnit::Time,
                 mark: Mark::Points,
-                series: vec![plain(times.title, points)],
-                rules: Vec::new(),
+                series: vec![(times.title, Tone::Plain, points)],
             });
         }
     }
     let samples = rows.run.series.as_ref().map_or(&[][..], |series| series.samples.as_slice());
-    let gauge = |gauge: ServerGauge| -> Vec<(i64, f64)> {
-        samples
-            .iter()
-            .filter_map(|sample: &ServerSample| Some((sample.ts_ns, sample.gauge(gauge)?)))
-            .collect()
+    let gauge = |(label, gauge, tone): (&'static str, ServerGauge, Tone)| {
+        let point = |sample: &ServerSample| Some((sample.ts_ns, sample.gauge(gauge)?));
+        (label, tone, samples.iter().filter_map(point).collect::<Vec<_>>())
     };
-    let gauges = [
-        (
-            "Running and waiting requests",
-            "requests",
-            vec![("running", ServerGauge::Running), ("waiting", ServerGauge::Waiting)],
-            ChartUnit::Amount("".into()),
-        ),
-        ("KV cache in use", "share", vec![("KV cache", ServerGauge::KvCacheUsage)], ChartUnit::Share),
+    let requests = vec![
+        ("running", ServerGauge::Running, Tone::Compute),
+        ("waiting", ServerGauge::Waiting, Tone::RankWait),
     ];
-    for (title, what, wanted, unit) in gauges {
-        let tones = [Tone::Compute, Tone::RankWait];
-        let series: Vec<TimelineSeries> = wanted
-            .into_iter()
-            .zip(tones)
-            .map(|((label, kind), tone)| TimelineSeries {
-                label: label.to_owned(),
-                tone,
-                points: gauge(kind),
-            })
-            .filter(|series| series.points.len() > 1)
-            .collect();
+    let cache = vec![("KV cache", ServerGauge::KvCacheUsage, Tone::Compute)];
+    for (title, what, wanted, unit) in [
+        ("Running and waiting requests", "requests", requests, ChartUnit::Amount("".into())),
+        ("KV cache in use", "share", cache, ChartUnit::Share),
+    ] {
+        let series: Vec<_> =
+            wanted.into_iter().map(gauge).filter(|(_, _, points)| points.len() > 1).collect();
         if !series.is_empty() {
-            all.push(Timeline {
-                title: title.to_owned(),
-                what,
-                unit,
-                mark: Mark::Steps,
-                series,
-                rules: Vec::new(),
-            });
+            all.push(Timeline { title: title.to_owned(), what, unit, mark: Mark::Steps, series });
         }
     }
-    if let Some(efficiency) = &document.efficiency {
-        let points: Vec<(i64, f64)> =
-            efficiency.windows.iter().filter_map(|window| Some((window.from_ns, window.mbu?))).collect();
-        if points.len() > 1 {
-            all.push(Timeline {
-                title: "MBU of decoding".to_owned(),
-                what: "MBU",
-                unit: ChartUnit::Share,
-                mark: Mark::Levels,
-                series: vec![plain("MBU", points)],
-                rules: Vec::new(),
-            });
-        }
+    let windows = document.efficiency.iter().flat_map(|efficiency| &efficiency.windows);
+    let points: Vec<(i64, f64)> = windows.filter_map(|window| Some((window.from_ns, window.mbu?))).collect();
+    if points.len() > 1 {
+        all.push(Timeline {
+            title: "MBU of decoding".to_owned(),
+            what: "MBU",
+            unit: ChartUnit::Share,
+            mark: Mark::Levels,
+            series: vec![("MBU", Tone::Plain, points)],
+        });
     }
     all
-}
-
-/// Levels as rows.
-pub(crate) fn level_rows(levels: &[LevelDocument]) -> Vec<LevelRow> {
-    let row = |level: &LevelDocument| {
-        let of = |key: &str| level.headline.get(key).copied().flatten();
-        LevelRow {
-            offered: level.offered.clone(),
-            requests_per_s: of("requests_per_s"),
-            output_tokens_per_s: of("output_tokens_per_s"),
-            per_user: of("output_tokens_per_s_per_user"),
-            ttft_ns: of("ttft_p50_ns").zip(of("ttft_p99_ns")),
-            tpot_ns: of("tpot_p50_ns").zip(of("tpot_p99_ns")),
-            failed: level.error_rate,
-            is_met: level.slo_met,
-            is_valid: level.valid,
-            is_front: level.pareto,
-            is_headline: level.is_headline,
-            report: level.folder.as_ref().map(|folder| format!("../{folder}/report/index.html")),
-        }
-    };
-    levels.iter().map(row).collect()
-}
-
-/// Says first what a search found, or which level the numbers are of.
-pub(crate) fn lead_of_levels(described: &mut Described) {
-    let document = &described.document;
-    let first = match &document.search {
-        Some(search) => format!("Highest rate within the SLO: {}.", search.finding),
-        None => {
-            format!("{} levels; the numbers below are of {}.", document.levels.len(), document.load.offered)
-        }
-    };
-    // Where latency goes stays the first sentence, unless a rate was asked for.
-    let place = usize::from(document.why.is_some() && document.search.is_none());
-    described.facts.lead.insert(place.min(described.facts.lead.len()), first);
 }

@@ -7,7 +7,6 @@ use rooflens_report::format;
 use super::document::BenchDocument;
 use crate::error::BenchError;
 
-/// A condition under which a load test fails.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BenchGate {
     text: String,
@@ -16,13 +15,9 @@ pub(crate) struct BenchGate {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Condition {
-    /// An objective is missed, or could not be decided.
     Slo,
-    /// A request failed.
     Errors,
-    /// The client was the bottleneck.
     Client,
-    /// A metric lies beyond a limit.
     Beyond { key: &'static str, is_above: bool, limit: f64 },
 }
 
@@ -40,7 +35,6 @@ impl BenchGate {
         Ok(BenchGate { text: text.trim().to_owned(), condition })
     }
 
-    /// Whether it asks for objectives.
     pub(crate) fn needs_slo(&self) -> bool {
         self.condition == Condition::Slo
     }

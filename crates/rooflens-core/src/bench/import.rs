@@ -8,12 +8,11 @@ use rooflens_analyze::compare::load::blocks::assign_blocks;
 use rooflens_ingest::bench_results::{self, BenchResult};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::parquet_io::{edit_run_row, write_table};
-use rooflens_schema::{ContentHash, Notes, RunDir, RunId};
+use rooflens_schema::{ContentHash, Notes, RunDir, RunId, SchemaTag};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::run::metrics;
 use crate::saved;
@@ -62,7 +61,7 @@ pub fn is_result(path: &Path) -> bool {
 /// Writes the results of a file as runs, one per load test in it: the folder itself where there is one, else numbered
 /// folders below it. Answers what each is.
 pub fn import_results(path: &Path, folder: &Path) -> Result<Vec<(PathBuf, ImportedBench)>, Error> {
-    let results = bench_results::read(path, &Notes::default()).map_err(Error::Unreadable)?;
+    let results = bench_results::read(path, &Notes::default()).map_err(Error::unreadable)?;
     let content = std::fs::read(path).unwrap_or_default();
     let is_one = results.len() == 1;
     if !is_one {
@@ -91,7 +90,7 @@ fn import(
     run_id: RunId,
 ) -> Result<ImportedBench, Error> {
     let run = saved::destination(folder)?;
-    run.create().map_err(Error::UnwritableTables)?;
+    run.create().map_err(Error::unwritable_tables)?;
     let is_whole = result.is_whole();
     let mut measured = Map::new();
     if is_whole {
@@ -99,8 +98,8 @@ fn import(
         assign_blocks(&mut result.requests);
         // Rows that cannot tell a rate, or a gap, must not be asked for one by a later comparison.
         if result.has_send_times && result.has_token_times {
-            write_table(&run, &result.requests).map_err(Error::UnwritableTables)?;
-            write_table(&run, &result.tokens).map_err(Error::UnwritableTables)?;
+            write_table(&run, &result.requests).map_err(Error::unwritable_tables)?;
+            write_table(&run, &result.tokens).map_err(Error::unwritable_tables)?;
         }
         let records = WorkloadRecords {
             requests: result.requests.clone(),
@@ -186,7 +185,7 @@ fn save(
         row.events = result.requests.len() as i64;
         row.metrics = serde_json::to_string(&document.stated).ok().filter(|_| !document.stated.is_empty());
     });
-    edited.map_err(Error::UnwritableTables)?;
+    edited.map_err(Error::unwritable_tables)?;
     saved::make(&run.report())?;
     saved::write_json(run.report().join(saved::METRICS), document)
 }

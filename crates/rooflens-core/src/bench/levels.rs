@@ -1,61 +1,56 @@
 //! The levels of a load test: how hard, one after the other.
 
-use rooflens_load::plan::{ArrivalGaps, Arrivals, Pace, Stage};
+use std::time::Duration;
+
+use rooflens_load::plan::{ArrivalGaps, Arrivals, LoadLimits, Pace, Stage};
 
 use super::document::LoadFacts;
-use super::request::{LoadExtent, LoadLevels, RateLevel};
+use super::request::{LoadLevels, RateLevel};
 
-/// A level.
 #[derive(Debug, Clone)]
 pub(crate) struct BenchLevel {
-    /// When requests are sent.
     pub(crate) pace: Pace,
-    /// The same for documents.
     pub(crate) facts: LoadFacts,
 }
 
-/// The levels that are known before anything is measured; a search begins with none.
-pub(crate) fn known(load: &LoadLevels, extent: &LoadExtent, seed: u64) -> Vec<BenchLevel> {
+pub(crate) fn known(load: &LoadLevels, limits: &LoadLimits, ramp: Duration, seed: u64) -> Vec<BenchLevel> {
     match load {
         LoadLevels::Concurrency(users) => {
-            users.iter().map(|users| closed((*users).max(1), extent, seed)).collect()
+            users.iter().map(|users| closed((*users).max(1), ramp, seed)).collect()
         }
         LoadLevels::Rate { rates, gaps, max_concurrency } => {
-            rates.iter().map(|rate| open(*rate, *gaps, *max_concurrency, extent, seed)).collect()
+            rates.iter().map(|rate| open(*rate, *gaps, *max_concurrency, limits, seed)).collect()
         }
         LoadLevels::Replay { stretch, max_concurrency } => vec![replay(*stretch, *max_concurrency, seed)],
         LoadLevels::Search { .. } => Vec::new(),
     }
 }
 
-fn closed(users: usize, extent: &LoadExtent, seed: u64) -> BenchLevel {
+fn closed(users: usize, ramp: Duration, seed: u64) -> BenchLevel {
     let offered = if users == 1 { "1 user".to_owned() } else { format!("{users} users") };
     BenchLevel {
-        pace: Pace::Closed { concurrency: users, ramp: extent.ramp },
+        pace: Pace::Closed { concurrency: users, ramp },
         facts: LoadFacts {
             offered,
             mode: "closed".to_owned(),
             concurrency: Some(users),
-            rate: None,
-            max_concurrency: None,
-            arrivals: None,
             seed,
+            ..LoadFacts::default()
         },
     }
 }
 
-/// A level of an open loop.
 pub(crate) fn open(
     rate: RateLevel,
     gaps: ArrivalGaps,
     max_concurrency: Option<usize>,
-    extent: &LoadExtent,
+    limits: &LoadLimits,
     seed: u64,
 ) -> BenchLevel {
     // A ramp takes the whole time of the level; without one, as long as its requests need at its mean rate.
     let mean = (rate.from + rate.to) / 2.0;
-    let requests = extent.requests.unwrap_or(0) as f64;
-    let seconds = extent.duration.map_or(requests / mean, |duration| duration.as_secs_f64());
+    let requests = limits.requests.unwrap_or(0) as f64;
+    let seconds = limits.duration.map_or(requests / mean, |duration| duration.as_secs_f64());
     let is_ramp = rate.from != rate.to;
     let arrivals = match is_ramp {
         true => Arrivals {
@@ -77,11 +72,11 @@ pub(crate) fn open(
         facts: LoadFacts {
             offered: with_limit(offered, max_concurrency),
             mode: "open".to_owned(),
-            concurrency: None,
             rate: Some(rate.to),
             max_concurrency,
             arrivals: Some(gaps_word(gaps)),
             seed,
+            ..LoadFacts::default()
         },
     }
 }
@@ -96,11 +91,9 @@ fn replay(stretch: f64, max_concurrency: Option<usize>, seed: u64) -> BenchLevel
         facts: LoadFacts {
             offered: with_limit(offered, max_concurrency),
             mode: "replay".to_owned(),
-            concurrency: None,
-            rate: None,
             max_concurrency,
-            arrivals: None,
             seed,
+            ..LoadFacts::default()
         },
     }
 }
@@ -112,7 +105,6 @@ fn with_limit(offered: String, max_concurrency: Option<usize>) -> String {
     }
 }
 
-/// Rates of a search have many digits.
 fn shown(rate: f64) -> String {
     let text = format!("{rate:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -127,12 +119,10 @@ fn gaps_word(gaps: ArrivalGaps) -> String {
 }
 
 impl BenchLevel {
-    /// Whether requests have a scheduled time that does not depend on answers.
     pub(crate) fn is_scheduled(&self) -> bool {
         !matches!(self.pace, Pace::Closed { .. })
     }
 
-    /// A name for its folder.
     pub(crate) fn folder_name(&self, number: usize) -> String {
         let word: String = self
             .facts
@@ -147,25 +137,15 @@ impl BenchLevel {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use super::super::request::Warmup;
     use super::*;
 
-    fn extent() -> LoadExtent {
-        LoadExtent {
-            requests: Some(100),
-            duration: None,
-            ramp: Duration::ZERO,
-            drain: None,
-            warmup: Warmup::Auto,
-            threads: 0,
-        }
+    fn limits() -> LoadLimits {
+        LoadLimits { requests: Some(100), ..LoadLimits::default() }
     }
 
     #[test]
     fn a_ramp_takes_as_long_as_its_requests_need() {
-        let level = open(RateLevel { from: 0.0, to: 20.0 }, ArrivalGaps::Poisson, Some(8), &extent(), 0);
+        let level = open(RateLevel { from: 0.0, to: 20.0 }, ArrivalGaps::Poisson, Some(8), &limits(), 0);
         let Pace::Open { arrivals, .. } = &level.pace else { panic!("an open loop") };
         assert_eq!(arrivals.stages[0].seconds, 10.0);
         assert_eq!(level.facts.offered, "0 to 20 requests/s, at most 8 in progress");
@@ -174,7 +154,7 @@ mod tests {
 
     #[test]
     fn levels_in_their_order() {
-        let levels = known(&LoadLevels::Concurrency(vec![1, 16]), &extent(), 7);
+        let levels = known(&LoadLevels::Concurrency(vec![1, 16]), &limits(), Duration::ZERO, 7);
         let offered: Vec<&str> = levels.iter().map(|level| level.facts.offered.as_str()).collect();
         assert_eq!(offered, ["1 user", "16 users"]);
         assert!(!levels[0].is_scheduled());

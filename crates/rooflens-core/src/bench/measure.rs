@@ -1,11 +1,11 @@
 //! From the rows of a level to its numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rooflens_analyze::compare::headline::{self, MEASURED, MeasuredRequest, RequestTimes};
 use rooflens_analyze::compare::load::blocks::assign_blocks;
 use rooflens_analyze::compare::load::interval::{mean_interval, quantile_interval};
-use rooflens_analyze::compare::load::omission::{UserRequest, corrected};
+use rooflens_analyze::compare::load::omission::{UserRequest, corrected_ttft};
 use rooflens_analyze::compare::load::steady::{Arrival, Steadiness, steadiness};
 use rooflens_analyze::compare::load::warmup::warm_up;
 use rooflens_ingest::formats::workload::WorkloadRecords;
@@ -14,7 +14,7 @@ use rooflens_schema::tables::{RequestStatus, Requests, Tokens};
 
 use super::document::WarmupFacts;
 use super::level::LevelRun;
-use super::recorder::EXACT_TOKENS;
+use super::recorder::MAX_EXACT_TOKENS;
 use super::request::Warmup;
 use crate::error::Error;
 use crate::run::metrics::{self, Measured, Spread};
@@ -23,37 +23,26 @@ use crate::run::metrics::{self, Measured, Spread};
 /// served within the time that counts, but not counted.
 const PER_STREAM: f64 = 20.0;
 
-/// What the rows of a level come to.
 pub(crate) struct LevelNumbers {
-    /// The tokens that the numbers are of: all, or those that tell most.
     pub(crate) tokens: Tokens,
-    /// Headline metrics by key.
     pub(crate) headline: BTreeMap<String, Option<f64>>,
-    /// Their intervals.
     pub(crate) intervals: BTreeMap<String, [f64; 2]>,
-    /// The same in the form that every run has.
     pub(crate) measured: Measured,
-    /// What was left out.
     pub(crate) warmup: WarmupFacts,
-    /// Whether it was steady.
     pub(crate) steady: Steadiness,
-    /// TTFT at the closed loop's own pace.
     pub(crate) ttft_at_pace_ns: Option<Spread>,
-    /// From the schedule to being sent.
     pub(crate) client_wait_ns: Option<Spread>,
-    /// What may mislead.
     pub(crate) notes: Vec<String>,
 }
 
-/// Marks warm-up and blocks, saves the requests, and computes.
 pub(crate) fn measure(run: &mut LevelRun, warmup: Warmup) -> Result<LevelNumbers, Error> {
     let is_scheduled = run.level.is_scheduled();
     let warmup = mark_warmup(&mut run.requests, warmup);
     assign_blocks(&mut run.requests);
-    write_table(&run.folder, &run.requests).map_err(Error::UnwritableTables)?;
-    let is_exact = run.chunks <= EXACT_TOKENS;
+    write_table(&run.folder, &run.requests).map_err(Error::unwritable_tables)?;
+    let is_exact = run.chunks <= MAX_EXACT_TOKENS;
     let tokens: Tokens = match is_exact {
-        true => read_table(&run.folder.table("tokens")).map_err(Error::UnwritableTables)?,
+        true => read_table(&run.folder.table("tokens")).map_err(Error::unwritable_tables)?,
         false => std::mem::take(&mut run.brief),
     };
     let records = WorkloadRecords { requests: run.requests.clone(), tokens, ..WorkloadRecords::default() };
@@ -89,17 +78,14 @@ pub(crate) fn measure(run: &mut LevelRun, warmup: Warmup) -> Result<LevelNumbers
     })
 }
 
-/// When latency begins.
 pub(crate) fn origin(requests: &Requests, row: usize) -> Option<i64> {
     requests.scheduled_ts_ns[row].get().or(requests.sent_ts_ns[row].get())
 }
 
-/// Rows of measured requests.
 pub(crate) fn measured_rows(requests: &Requests) -> impl Iterator<Item = usize> {
     (0..requests.len()).filter(|row| requests.round_kind[*row].as_deref() == Some(MEASURED))
 }
 
-/// Says of each request whether it counts.
 fn mark_warmup(requests: &mut Requests, rule: Warmup) -> WarmupFacts {
     let mut order: Vec<usize> = (0..requests.len()).collect();
     // One that was never sent is as early as its end.
@@ -149,7 +135,6 @@ fn headline_of(requests: &[MeasuredRequest<'_>]) -> BTreeMap<String, Option<f64>
     headline::ALL.iter().map(|metric| (metric.key.to_owned(), value(metric))).collect()
 }
 
-/// Percentiles of gaps that were too many to keep.
 fn take_histogram(measured: &mut Measured, headline: &mut BTreeMap<String, Option<f64>>, run: &LevelRun) {
     if run.gaps.is_empty() {
         return;
@@ -169,7 +154,6 @@ fn take_histogram(measured: &mut Measured, headline: &mut BTreeMap<String, Optio
     headline.insert("itl_p99_ns".to_owned(), Some(at(0.99)));
 }
 
-/// Intervals of what has one value per request, and of throughput.
 fn intervals(requests: &[MeasuredRequest<'_>], rows: &Requests) -> BTreeMap<String, [f64; 2]> {
     let mut order: Vec<&MeasuredRequest<'_>> = requests.iter().collect();
     order.sort_by_key(|request| request.origin_ns());
@@ -179,7 +163,7 @@ fn intervals(requests: &[MeasuredRequest<'_>], rows: &Requests) -> BTreeMap<Stri
     for (times, name) in times {
         let values: Vec<f64> = order.iter().flat_map(|request| (times.of)(request)).collect();
         for (share, word) in [(0.5, "p50"), (0.99, "p99")] {
-            if let Ok(interval) = quantile_interval(&values, share) {
+            if let Some(interval) = quantile_interval(&values, share) {
                 found.insert(format!("{name}_{word}_ns"), [interval.low, interval.high]);
             }
         }
@@ -218,7 +202,7 @@ fn throughput(rows: &Requests) -> Option<[f64; 2]> {
         }
     }
     let rates: Vec<f64> = windows.iter().map(|tokens| tokens * 1e9 / length as f64).collect();
-    mean_interval(&rates).ok().map(|interval| [interval.low, interval.high])
+    mean_interval(&rates).map(|interval| [interval.low, interval.high])
 }
 
 fn arrivals(requests: &Requests) -> Vec<Arrival> {
@@ -237,19 +221,19 @@ fn arrivals(requests: &Requests) -> Vec<Arrival> {
 /// the one who was free last.
 fn at_pace(requests: &Requests) -> Option<Spread> {
     let request = |row: usize| {
-        Some(UserRequest {
+        let request = UserRequest {
             sent_ns: requests.sent_ts_ns[row].get()?,
             first_token_ns: requests.first_token_ts_ns[row].get(),
-            end_ns: requests.end_ts_ns[row].get()?,
-        })
+        };
+        Some((request, requests.end_ts_ns[row].get()?))
     };
-    let mut all: Vec<UserRequest> = measured_rows(requests).filter_map(request).collect();
-    all.sort_by_key(|one| one.sent_ns);
+    let mut all: Vec<(UserRequest, i64)> = measured_rows(requests).filter_map(request).collect();
+    all.sort_by_key(|(one, _)| one.sent_ns);
     let mut users: Vec<Vec<UserRequest>> = Vec::new();
     // The time at which each user becomes free.
-    let mut free: BTreeMap<(i64, usize), ()> = BTreeMap::new();
-    for one in all {
-        let latest = free.range(..=(one.sent_ns, usize::MAX)).next_back().map(|(key, ())| *key);
+    let mut free: BTreeSet<(i64, usize)> = BTreeSet::new();
+    for (one, end_ns) in all {
+        let latest = free.range(..=(one.sent_ns, usize::MAX)).next_back().copied();
         let user = match latest {
             Some(key) => {
                 free.remove(&key);
@@ -260,10 +244,10 @@ fn at_pace(requests: &Requests) -> Option<Spread> {
                 users.len() - 1
             }
         };
-        free.insert((one.end_ns, user), ());
+        free.insert((end_ns, user));
         users[user].push(one);
     }
-    Spread::of(corrected(&users)?.ttft_ns)
+    Spread::of(corrected_ttft(&users)?)
 }
 
 #[cfg(test)]

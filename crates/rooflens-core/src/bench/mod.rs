@@ -1,6 +1,6 @@
 //! Load tests: what load a server holds, and where latency goes.
 //!
-//! * `request`: what is asked; `workload`, `levels`: what is sent, and how hard.
+//! * `request`: what is asked; `levels`: how hard.
 //! * `server`: a server that runs or is started; `level`: one level at it; `recorder`, `watch`, `profile`,
 //!   `workers`: what happens meanwhile.
 //! * `measure`: rows → numbers; `efficiency`: against the static model; `describe`: numbers → document;
@@ -18,15 +18,12 @@ mod level;
 mod levels;
 mod measure;
 mod profile;
-mod progress_file;
 mod recorder;
 mod request;
 mod server;
 mod store;
-mod target;
 mod watch;
 mod workers;
-mod workload;
 
 use std::path::PathBuf;
 
@@ -35,8 +32,12 @@ use rooflens_analyze::compare::load::slo::Slo;
 use rooflens_load::scrape::PlainClient;
 use rooflens_report::bench::BenchFacts;
 
+pub use rooflens_load::cluster::ClusterTls as WorkerTls;
 pub use rooflens_load::engine::LoadProgress;
-pub use rooflens_load::plan::{Api, ArrivalGaps};
+pub use rooflens_load::plan::{Api, ArrivalGaps, LoadLimits, LoadTarget};
+pub use rooflens_load::workload::{
+    ConversationSpec, LengthSpec, PromptSource, SharedPrefixSpec, WorkloadSpec,
+};
 
 pub use self::against::{AgainstOutcome, OtherServer, bench_against};
 use self::describe::Described;
@@ -47,20 +48,17 @@ use self::gates::BenchGate;
 pub use self::import::{ImportedBench, import_results, is_result};
 use self::level::LevelSession;
 use self::levels::BenchLevel;
-pub use self::progress_file::PROGRESS_FILE;
 pub use self::request::{
-    BenchRequest, BenchServer, HttpOptions, LoadExtent, LoadLevels, RateLevel, ScrapeOptions,
-    ServerProfileRequest, Warmup, WorkerOptions, WorkloadOptions,
+    BenchRequest, BenchServer, LoadLevels, RateLevel, ScrapeOptions, ServerProfileRequest, Warmup,
+    WorkerOptions,
 };
 use self::server::RunningServer;
 use self::store::BenchFolder;
-pub(crate) use self::store::is_load_test;
-use self::watch::BreachWatch;
-pub use self::workers::{WorkerRequest, WorkerTls, serve as serve_worker};
+pub use self::watch::PROGRESS_FILE;
+pub use self::workers::{WorkerRequest, serve as serve_worker};
 use crate::error::{BenchError, Error};
 use crate::observer::SharedObserver;
 
-/// Requests that a level of a search needs at least.
 const FEWEST_OF_SEARCH: f64 = 5.0;
 
 /// A load test that was made.
@@ -102,7 +100,6 @@ impl BenchOutcome {
     }
 }
 
-/// What does not change from level to level.
 struct Asked<'a> {
     request: &'a BenchRequest,
     slo: Option<Slo>,
@@ -120,7 +117,7 @@ pub fn bench(request: &BenchRequest, observer: &SharedObserver) -> Result<BenchO
         return Err(BenchError::Objective("--fail-on slo needs --slo".to_owned()).into());
     }
     let combinations = server::combinations(&request.server);
-    let levels = levels::known(&request.load, &request.extent, request.workload.seed);
+    let levels = levels::known(&request.load, &request.limits, request.ramp, request.workload.seed);
     let is_single = combinations.len() == 1 && levels.len() == 1;
     let mut asked = Asked {
         request,
@@ -146,7 +143,6 @@ pub fn bench(request: &BenchRequest, observer: &SharedObserver) -> Result<BenchO
 }
 
 impl Asked<'_> {
-    /// Runs all levels at one server.
     fn load(
         &mut self,
         running: &mut RunningServer,
@@ -154,17 +150,15 @@ impl Asked<'_> {
         points: &mut Vec<Described>,
         observer: &SharedObserver,
     ) -> Result<Option<RateSearch>, Error> {
-        let client = PlainClient { headers: self.request.http.headers.clone(), ..PlainClient::default() };
+        let client = PlainClient { headers: self.request.target.headers.clone(), ..PlainClient::default() };
         let named = running.served_name.clone().or_else(|| self.request.model.clone());
-        let model = named.map_or_else(|| target::first_model(&running.url, &client), Ok)?;
-        let slo = self.slo.clone();
-        let breach = move || BreachWatch::new(slo.clone());
+        let model = named.map_or_else(|| server::first_model(&running.url, &client), Ok)?;
         let session = LevelSession {
             request: self.request,
             url: running.url.clone(),
-            spec: workload::spec(&self.request.workload, self.request.api, &model)?,
+            spec: WorkloadSpec { model, ..self.request.workload.clone() },
             client,
-            breach: &breach,
+            slo: self.slo.clone(),
             running_limit: running.running_limit,
             traces: running.traces.clone(),
         };
@@ -184,9 +178,9 @@ impl Asked<'_> {
         let mut search = RateSearch::new(options);
         while let Some(rate) = search.next_rate() {
             let level = RateLevel { from: rate, to: rate };
-            let level = levels::open(level, *gaps, None, &self.request.extent, self.request.workload.seed);
+            let level = levels::open(level, *gaps, None, &self.request.limits, self.request.workload.seed);
             let expected =
-                self.request.extent.duration.map_or(f64::INFINITY, |time| time.as_secs_f64() * rate);
+                self.request.limits.duration.map_or(f64::INFINITY, |time| time.as_secs_f64() * rate);
             if expected < FEWEST_OF_SEARCH {
                 let fact = format!(
                     "at {rate:.3} requests/s, {expected:.1} requests are expected within --duration: too few to judge; \
@@ -206,7 +200,6 @@ impl Asked<'_> {
         Ok(Some(search))
     }
 
-    /// Runs one level and says what it comes to.
     fn point(
         &mut self,
         session: &LevelSession<'_>,
@@ -221,7 +214,7 @@ impl Asked<'_> {
         let folder = self.store.level_folder(number, &level);
         let mut run = session.run(level, folder, observer)?;
         running.check(run.folder.root())?;
-        let numbers = measure::measure(&mut run, self.request.extent.warmup)?;
+        let numbers = measure::measure(&mut run, self.request.warmup)?;
         if let (Some(profile), true) = (&mut run.profile, self.request.output.is_some()) {
             profile::analyze_traces(profile, &run.folder, observer);
         }
@@ -233,14 +226,14 @@ impl Asked<'_> {
             model: self.model.as_ref(),
             model_name: &session.spec.model,
             flags: &running.flags,
+            folder: self.store.relative(run.folder.root()),
         });
         self.store.save_level(&run, &described)?;
         Ok(described)
     }
 
-    /// Chooses what the headline is of, and writes what is about all levels.
     fn finish(self, points: Vec<Described>, search: Option<RateSearch>) -> Result<BenchOutcome, Error> {
-        let described = describe::all(points, search.as_ref(), &self.store).ok_or_else(|| {
+        let described = describe::all(points, search.as_ref()).ok_or_else(|| {
             BenchError::Load("the load test was stopped before its first request".to_owned())
         })?;
         let failed_gates = self.gates.iter().filter_map(|gate| gate.failure(&described.document)).collect();

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use rooflens_analyze::analyses::Verdict;
-use rooflens_load::profile::{ProfileInProgress, ProfileTrigger, ProfileWindow};
+use rooflens_load::profile::{ProfileInProgress, ProfileTrigger};
 use rooflens_schema::{Notes, RunDir};
 
 use super::document::ProfileFacts;
-use super::level::LevelSession;
+use super::request::ServerProfileRequest;
 use super::watch::BreachWatch;
 use crate::analysis::analyze;
 use crate::input::{ReadOptions, open_input};
@@ -20,7 +20,6 @@ use crate::{report, saved};
 /// A trace is written a while after the profiler was stopped; file times may be coarse.
 const COARSE: Duration = Duration::from_secs(2);
 
-/// A profile that waits for its time, or is being taken.
 pub(crate) struct ServerProfiling {
     window: Result<ProfileInProgress, String>,
     trigger: &'static str,
@@ -29,39 +28,34 @@ pub(crate) struct ServerProfiling {
 }
 
 impl ServerProfiling {
-    /// Begins to wait, where a profile is wanted.
-    pub fn start(session: &LevelSession<'_>, breach: &Arc<BreachWatch>) -> Option<Self> {
-        let wanted = session.request.profile.as_ref()?;
+    pub(crate) fn start(
+        wanted: &ServerProfileRequest,
+        url: &str,
+        headers: &[(String, String)],
+        traces: Option<&PathBuf>,
+        breach: &Arc<BreachWatch>,
+    ) -> Self {
         let length = Duration::from_secs_f64(wanted.seconds.max(0.0));
         let (trigger, word) = match wanted.at {
             Some(at) => (ProfileTrigger::At(at), "--profile-at"),
             None => {
                 let breach = Arc::clone(breach);
                 let is_breached = Box::new(move || breach.is_breached());
-                (ProfileTrigger::When(Duration::ZERO, is_breached), "the first breach of the SLO")
+                (ProfileTrigger::When(is_breached), "the first breach of the SLO")
             }
         };
-        let mut window = ProfileWindow::new(&session.url, trigger, length);
-        window.client.headers.clone_from(&session.client.headers);
-        Some(ServerProfiling {
-            window: window.start(Instant::now()).map_err(|error| error.to_string()),
+        let window = ProfileInProgress::start(url, headers.to_vec(), trigger, length);
+        ServerProfiling {
+            window: window.map_err(|error| error.to_string()),
             trigger: word,
-            folder: wanted.folder.clone().or_else(|| session.traces.clone()),
+            folder: wanted.folder.as_ref().or(traces).cloned(),
             since: SystemTime::now() - COARSE,
-        })
+        }
     }
 
     /// Waits until it is over.
     pub fn finish(self) -> ProfileFacts {
-        let mut facts = ProfileFacts {
-            trigger: self.trigger.to_owned(),
-            from_ns: 0,
-            to_ns: 0,
-            written_ns: 0,
-            traces: Vec::new(),
-            verdict: None,
-            problem: None,
-        };
+        let mut facts = ProfileFacts { trigger: self.trigger.to_owned(), ..ProfileFacts::default() };
         let outcome = match self.window {
             Ok(window) => window.finish(),
             Err(problem) => return ProfileFacts { problem: Some(problem), ..facts },
@@ -73,20 +67,13 @@ impl ServerProfiling {
         };
         (facts.from_ns, facts.to_ns) = (from_ns, outcome.stopped_ns.unwrap_or(from_ns));
         facts.written_ns = facts.to_ns.saturating_add(outcome.write_ns.unwrap_or(0));
-        match &self.folder {
-            Some(folder) => {
-                facts.traces = written_since(folder, self.since);
-                if facts.traces.is_empty() {
-                    facts
-                        .problem
-                        .get_or_insert_with(|| format!("no trace was written to {}", folder.display()));
-                }
-            }
-            None => {
-                facts
-                    .problem
-                    .get_or_insert_with(|| "--profile-dir does not say where the traces are".to_owned());
-            }
+        let folder = self.folder.as_deref();
+        facts.traces = folder.map(|folder| written_since(folder, self.since)).unwrap_or_default();
+        if facts.traces.is_empty() && facts.problem.is_none() {
+            facts.problem = Some(match folder {
+                Some(folder) => format!("no trace was written to {}", folder.display()),
+                None => "--profile-dir does not say where the traces are".to_owned(),
+            });
         }
         facts
     }
@@ -108,7 +95,6 @@ fn written_since(folder: &Path, since: SystemTime) -> Vec<String> {
     if workers.is_empty() { all } else { workers }
 }
 
-/// Analyses the traces of a profile into `profile/` of a run, and keeps its verdict.
 pub(crate) fn analyze_traces(facts: &mut ProfileFacts, run: &RunDir, observer: &SharedObserver) {
     if facts.traces.is_empty() {
         return;

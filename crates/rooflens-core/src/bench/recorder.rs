@@ -16,46 +16,36 @@ use rooflens_schema::{Opt, SchemaError};
 use super::document::{ErrorCount, RequestCounts, TokenTotals};
 use super::watch::BreachWatch;
 
-/// Rows of a row group of `tokens`.
-const GROUP: usize = 200_000;
-/// Tokens up to which all gaps are kept for exact percentiles.
-pub(crate) const EXACT_TOKENS: u64 = 5_000_000;
+const ROW_GROUP_ROWS: usize = 200_000;
+pub(crate) const MAX_EXACT_TOKENS: u64 = 5_000_000;
 
-/// What was recorded.
 pub(crate) struct Recorder<'a> {
-    /// Requests, in the order of their ends.
     pub(crate) requests: Requests,
     /// Whether they were scheduled: users of a closed loop have no schedule.
     is_scheduled: bool,
     writer: Option<PartWriter<Tokens>>,
     pending: Tokens,
-    /// What became of them.
     pub(crate) counts: RequestCounts,
     errors: BTreeMap<&'static str, (u64, String)>,
-    /// Their tokens.
     pub(crate) tokens: TokenTotals,
-    /// Rows of `tokens`.
     pub(crate) chunks: u64,
     /// First, first that is not reasoning, and last chunk of each request: all that most metrics need.
     pub(crate) brief: Tokens,
     /// Gaps between chunks / tokens of the later one, once per token, for load tests too long to keep them all.
     pub(crate) gaps: Histogram<u64>,
-    /// What tells why latency is what it is.
     pub(crate) evidence: LoadEvidence,
     /// Texts to count tokens of: request, what the server counted, the text.
     pub(crate) texts: Vec<(usize, Option<u64>, String)>,
-    /// Prompt tokens by the tokenizer and by the server.
     pub(crate) prompts: Vec<(u64, u64)>,
-    breach: Option<&'a BreachWatch>,
+    breach: &'a BreachWatch,
     problem: Option<SchemaError>,
 }
 
 impl<'a> Recorder<'a> {
-    /// Writes tokens to a file.
     pub(crate) fn new(
         tokens: &Path,
         is_scheduled: bool,
-        breach: Option<&'a BreachWatch>,
+        breach: &'a BreachWatch,
     ) -> Result<Self, SchemaError> {
         Ok(Recorder {
             requests: Requests::default(),
@@ -85,7 +75,6 @@ impl<'a> Recorder<'a> {
         self.writer.take().map_or(Ok(()), PartWriter::close)
     }
 
-    /// Failed requests by kind, the most frequent first.
     pub(crate) fn errors(&self) -> Vec<ErrorCount> {
         let count = |(kind, (requests, example)): (&&str, &(u64, String))| ErrorCount {
             kind: (*kind).to_owned(),
@@ -168,9 +157,7 @@ impl RecordSink for Recorder<'_> {
     fn record(&mut self, mut record: RequestRecord) {
         self.count(&record);
         self.evidence.add_record(&record);
-        if let Some(breach) = self.breach {
-            breach.observe(&record, self.is_scheduled);
-        }
+        self.breach.observe(&record, self.is_scheduled);
         let id = self.requests.len();
         // In the order of their ends, as tokens are written.
         let mut row = rows::request_row(&record);
@@ -190,7 +177,7 @@ impl RecordSink for Recorder<'_> {
             rows::token_rows(&record).map(|token| TokenRow { request_id: id as i64, ..token }).collect();
         self.keep_brief(&record, &rows);
         rows.into_iter().for_each(|token| self.pending.push(token));
-        if self.pending.len() >= GROUP {
+        if self.pending.len() >= ROW_GROUP_ROWS {
             self.flush();
         }
     }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rooflens_load::plan::{Api, ArrivalGaps};
+use rooflens_load::cluster::ClusterTls;
+use rooflens_load::plan::{ArrivalGaps, LoadLimits, LoadTarget};
+use rooflens_load::workload::WorkloadSpec;
 
 use super::efficiency::ModelOnDevice;
-use super::workers::WorkerTls;
 
 /// A load test, or several one after the other.
 #[derive(Debug, Clone)]
@@ -16,16 +17,20 @@ pub struct BenchRequest {
     pub server: BenchServer,
     /// Model name in the requests; the first one that the server lists where it is not said.
     pub model: Option<String>,
-    /// The endpoint.
-    pub api: Api,
-    /// How to talk to it.
-    pub http: HttpOptions,
+    /// How to talk to it. Its address is set once the server runs.
+    pub target: LoadTarget,
     /// How hard.
     pub load: LoadLevels,
-    /// How much.
-    pub extent: LoadExtent,
-    /// With what.
-    pub workload: WorkloadOptions,
+    /// When each level ends.
+    pub limits: LoadLimits,
+    /// Users of a closed loop begin one by one over this time.
+    pub ramp: Duration,
+    /// What is left out at the beginning.
+    pub warmup: Warmup,
+    /// Threads of the client; 0 chooses.
+    pub threads: usize,
+    /// What is sent. Its model is set once the server runs.
+    pub workload: WorkloadSpec,
     /// Objectives, as typed: `ttft_p99<500ms,tpot_p99<50ms`.
     pub slo: Option<String>,
     /// Gates, as typed.
@@ -58,23 +63,6 @@ pub enum BenchServer {
         /// Its flags; several values of one are swept.
         flags: BTreeMap<String, Vec<String>>,
     },
-}
-
-/// How requests are sent.
-#[derive(Debug, Clone)]
-pub struct HttpOptions {
-    /// Headers, as name and value.
-    pub headers: Vec<(String, String)>,
-    /// HTTP/2.
-    pub http2: bool,
-    /// Any certificate is accepted.
-    pub insecure: bool,
-    /// Certificates that are trusted, too.
-    pub ca_file: Option<PathBuf>,
-    /// Compressed answers are asked for.
-    pub gzip: bool,
-    /// How long a request may take.
-    pub timeout: Duration,
 }
 
 /// How hard.
@@ -120,23 +108,6 @@ pub struct RateLevel {
     pub to: f64,
 }
 
-/// How much.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LoadExtent {
-    /// Requests per level.
-    pub requests: Option<u64>,
-    /// Time per level.
-    pub duration: Option<Duration>,
-    /// Users of a closed loop begin one by one over this time.
-    pub ramp: Duration,
-    /// How long requests in progress may take at the end; all that they need where it is not said.
-    pub drain: Option<Duration>,
-    /// What is left out at the begin.
-    pub warmup: Warmup,
-    /// Threads of the client; 0 chooses.
-    pub threads: usize,
-}
-
 /// What is left out at the begin of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warmup {
@@ -144,43 +115,6 @@ pub enum Warmup {
     Auto,
     /// So many requests.
     Requests(u64),
-}
-
-/// What is sent. Texts are parsed by `rooflens_load::workload`.
-#[derive(Debug, Clone, Default)]
-pub struct WorkloadOptions {
-    /// Prompt lengths, as typed.
-    pub input_tokens: Option<String>,
-    /// Output lengths, as typed.
-    pub output_tokens: Option<String>,
-    /// A file of prompts, conversations or arrivals.
-    pub dataset: Option<PathBuf>,
-    /// Its format, where it is not recognised.
-    pub dataset_format: Option<String>,
-    /// Folder or file of the tokenizer.
-    pub tokenizer: Option<PathBuf>,
-    /// Prompts as token ids.
-    pub token_ids: bool,
-    /// A prefix that requests share, as typed: `TOKENS[:GROUPS[:SHARE]]`.
-    pub shared_prefix: Option<String>,
-    /// Turns of a conversation.
-    pub turns: Option<u32>,
-    /// Time between the turns.
-    pub think_time: Duration,
-    /// Length of tool results of an agent.
-    pub tool_tokens: Option<String>,
-    /// LoRA adapters that take turns.
-    pub lora: Vec<String>,
-    /// An image of this size in every request.
-    pub image: Option<(u32, u32)>,
-    /// Sampling parameters and whatever else is merged into the body, as JSON objects.
-    pub extra_body: Vec<String>,
-    /// Whether outputs go on to their length; by default for synthetic prompts only.
-    pub ignore_eos: Option<bool>,
-    /// Whether the server is asked for usage with every chunk.
-    pub continuous_usage: bool,
-    /// Of prompts and arrivals.
-    pub seed: u64,
 }
 
 /// The server's own metrics.
@@ -213,5 +147,5 @@ pub struct WorkerOptions {
     /// File with the shared token.
     pub token_file: PathBuf,
     /// Certificates, if connections are to be encrypted.
-    pub tls: Option<WorkerTls>,
+    pub tls: Option<ClusterTls>,
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rooflens_collect::servers::{ServerError, ServerPlan, ServerProcess, ServerProgram, ServerSpec};
+use rooflens_load::scrape::{HttpError, PlainClient, PlainUrl};
 use serde_json::Value as Json;
 
 use super::request::BenchServer;
@@ -13,27 +14,19 @@ use crate::observer::{Event, SharedObserver};
 
 /// How long a server may take to become ready: large models are loaded from slow disks.
 const READY_WITHIN: Duration = Duration::from_secs(1800);
-/// How long it may take to end.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// A server that answers.
+#[derive(Default)]
 pub(crate) struct RunningServer {
-    /// Its address.
     pub(crate) url: String,
-    /// What requests call the model, where whoever started it knows.
     pub(crate) served_name: Option<String>,
-    /// The most requests that it runs at once.
     pub(crate) running_limit: Option<f64>,
-    /// Where it writes traces.
     pub(crate) traces: Option<PathBuf>,
-    /// Flags of this start, of those that are swept.
     pub(crate) swept: Vec<(String, String)>,
-    /// All flags.
     pub(crate) flags: BTreeMap<String, String>,
     process: Option<ServerProcess>,
 }
 
-/// The combinations of flags, in the order of their values; one without any for a server that runs.
 pub(crate) fn combinations(server: &BenchServer) -> Vec<Vec<(String, String)>> {
     let BenchServer::Start { flags, .. } = server else { return vec![Vec::new()] };
     let mut all = vec![Vec::new()];
@@ -52,6 +45,20 @@ pub(crate) fn combinations(server: &BenchServer) -> Vec<Vec<(String, String)>> {
     all
 }
 
+pub(crate) fn first_model(url: &str, client: &PlainClient) -> Result<String, BenchError> {
+    let path = format!("{url}/v1/models");
+    let unreachable =
+        |error: HttpError| BenchError::Unreachable { url: url.to_owned(), why: error.to_string() };
+    let answer = PlainUrl::parse(&path).and_then(|address| client.get(&address)).map_err(unreachable)?;
+    let none = |why: &str| BenchError::NoModel { url: path.clone(), why: why.to_owned() };
+    if answer.status != 200 {
+        return Err(none(&format!("status {}", answer.status)));
+    }
+    let list: Json = serde_json::from_str(&answer.text()).map_err(|_| none("the answer is not JSON"))?;
+    let first = list["data"][0]["id"].as_str();
+    first.map(str::to_owned).ok_or_else(|| none("the list is empty"))
+}
+
 impl RunningServer {
     /// The one that runs, or a new one with these flags. Logs and traces go to a folder.
     pub fn start(
@@ -63,15 +70,7 @@ impl RunningServer {
     ) -> Result<Self, Error> {
         let (kind, model, python, all) = match server {
             BenchServer::Url(url) => {
-                return Ok(RunningServer {
-                    url: url.clone(),
-                    served_name: None,
-                    running_limit: None,
-                    traces: None,
-                    swept: Vec::new(),
-                    flags: BTreeMap::new(),
-                    process: None,
-                });
+                return Ok(RunningServer { url: url.clone(), ..RunningServer::default() });
             }
             BenchServer::Start { kind, model, python, flags } => (kind, model, python, flags),
         };
@@ -84,8 +83,7 @@ impl RunningServer {
                 .collect();
             BenchError::Target(format!("runtime={kind} is not known: {}", known.join(", ")))
         })?;
-        let folder = std::path::absolute(folder)
-            .map_err(|source| Error::Unwritable { path: folder.to_owned(), source })?;
+        let folder = std::path::absolute(folder).map_err(|source| Error::unwritable(folder, source))?;
         let spec = ServerSpec {
             program,
             model: model.clone(),
@@ -118,7 +116,6 @@ impl RunningServer {
         })
     }
 
-    /// Ends one that was started here.
     pub(crate) fn stop(self, observer: &SharedObserver) {
         if let Some(exit) = self.process.and_then(|process| process.stop(GRACE))
             && !exit.left_behind.is_empty()
@@ -127,14 +124,12 @@ impl RunningServer {
         }
     }
 
-    /// Fails where a server that was started here has ended.
     pub(crate) fn check(&mut self, folder: &Path) -> Result<(), Error> {
         let Some(process) = &mut self.process else { return Ok(()) };
         process.still_running().map_err(|error| failure(&error, folder))
     }
 }
 
-/// A folder's name is easier to type than its path.
 fn served_name(model: &str) -> String {
     let path = Path::new(model);
     let name = path.file_name().filter(|_| path.exists()).map(|name| name.to_string_lossy().into_owned());
@@ -163,7 +158,7 @@ fn failure(error: &ServerError, folder: &Path) -> Error {
         _ => None,
     };
     match error {
-        ServerError::Stopped => Error::Interrupted,
+        ServerError::Stopped => Error::interrupted(),
         _ => BenchError::Server { fact: error.to_string(), hint }.into(),
     }
 }

@@ -11,27 +11,23 @@ use super::describe::Described;
 use super::document::BenchDocument;
 use super::level::LevelRun;
 use super::levels::BenchLevel;
-use super::progress_file::PROGRESS_FILE;
+use super::watch::PROGRESS_FILE;
 use crate::error::{BenchError, Error};
 use crate::saved;
 
-/// What this kind of run is called in the table `runs`.
 const KIND: &str = "bench";
 
-/// The folders of a load test.
 pub(crate) struct BenchFolder {
     root: PathBuf,
     is_single: bool,
-    /// Removes the folder at the end, where nothing is to be kept.
     temporary: Option<tempfile::TempDir>,
 }
 
 impl BenchFolder {
-    /// A new run directory at a path; a folder that goes away where there is none.
     pub(crate) fn open(path: Option<&Path>, is_single: bool) -> Result<Self, Error> {
         let Some(path) = path else {
             let folder = tempfile::Builder::new().prefix("rooflens-bench-").tempdir();
-            let folder = folder.map_err(|source| Error::Unwritable { path: std::env::temp_dir(), source })?;
+            let folder = folder.map_err(|source| Error::unwritable(std::env::temp_dir(), source))?;
             return Ok(BenchFolder { root: folder.path().to_owned(), is_single, temporary: Some(folder) });
         };
         if is_load_test(path) {
@@ -44,12 +40,10 @@ impl BenchFolder {
         Ok(BenchFolder { root: path.to_owned(), is_single, temporary: None })
     }
 
-    /// Where a server that is started writes its log and its traces.
     pub(crate) fn server_folder(&self, number: usize) -> PathBuf {
         self.root.join("raw").join(format!("server-{number}"))
     }
 
-    /// The run directory of a level.
     pub(crate) fn level_folder(&self, number: usize, level: &BenchLevel) -> RunDir {
         match self.is_single {
             true => RunDir::new(&self.root),
@@ -57,13 +51,11 @@ impl BenchFolder {
         }
     }
 
-    /// The path of a level from the run's own folder; nothing where nothing is kept.
     pub(crate) fn relative(&self, folder: &Path) -> Option<String> {
         let kept = self.temporary.is_none().then(|| folder.strip_prefix(&self.root).ok())??;
         Some(kept.to_string_lossy().into_owned()).filter(|path| !path.is_empty())
     }
 
-    /// Writes what a level left besides its tables.
     pub(crate) fn save_level(&self, run: &LevelRun, described: &Described) -> Result<(), Error> {
         if self.temporary.is_some() {
             return Ok(());
@@ -90,7 +82,7 @@ impl BenchFolder {
                 .collect();
             row.metrics = (!metrics.is_empty()).then(|| Json::Object(metrics).to_string());
         });
-        edited.map_err(Error::UnwritableTables)?;
+        edited.map_err(Error::unwritable_tables)?;
         write(&run.folder, described)?;
         saved::remove(&run.folder.root().join(PROGRESS_FILE))
     }
@@ -108,13 +100,11 @@ impl BenchFolder {
     }
 }
 
-/// Whether a folder is a load test that `rooflens bench` kept.
-pub(crate) fn is_load_test(path: &Path) -> bool {
+fn is_load_test(path: &Path) -> bool {
     let metrics = saved::read_json(&RunDir::new(path).report().join(saved::METRICS));
     metrics["schema"]["name"] == "rooflens.bench"
 }
 
-/// Writes numbers, page and figure of a run.
 fn write(run: &RunDir, described: &Described) -> Result<PathBuf, Error> {
     let mut document: BenchDocument = described.document.clone();
     document.run = run.root().file_name().unwrap_or_default().to_string_lossy().into_owned();

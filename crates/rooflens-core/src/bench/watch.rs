@@ -1,18 +1,21 @@
 //! What happens during a load test: progress, stopping, and the first breach of the objectives.
 
+use std::fs::File;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rooflens_analyze::compare::headline::MeasuredRequest;
 use rooflens_analyze::compare::load::slo::Slo;
 use rooflens_load::engine::{LoadProgress, LoadWatch};
 use rooflens_load::record::RequestRecord;
-use rooflens_schema::Opt;
 use rooflens_schema::tables::RequestStatus;
+use rooflens_schema::{Opt, RunDir};
+use serde_json::json;
 
-use super::progress_file::ProgressFile;
 use crate::observer::{Event, SharedObserver};
 
-/// Notices the first request that breaks an objective.
 #[derive(Debug, Default)]
 pub(crate) struct BreachWatch {
     slo: Option<Slo>,
@@ -20,17 +23,14 @@ pub(crate) struct BreachWatch {
 }
 
 impl BreachWatch {
-    /// For the limits of single requests.
     pub(crate) fn new(slo: Option<Slo>) -> Self {
         BreachWatch { slo, is_breached: AtomicBool::new(false) }
     }
 
-    /// Whether one was broken.
     pub(crate) fn is_breached(&self) -> bool {
         self.is_breached.load(Ordering::Relaxed)
     }
 
-    /// Takes note of a request.
     pub(crate) fn observe(&self, record: &RequestRecord, is_scheduled: bool) {
         let (Some(slo), false) = (&self.slo, self.is_breached()) else { return };
         let token_ns: Vec<i64> = record.chunks.iter().map(|chunk| chunk.ts_ns).collect();
@@ -55,15 +55,10 @@ impl BreachWatch {
     }
 }
 
-/// Passes on what the engine tells and asks.
 pub(crate) struct Watching<'a> {
-    /// Who follows.
     pub(crate) observer: &'a SharedObserver,
-    /// Which level.
     pub(crate) what: &'a str,
-    /// Requests that will be sent, where that is known.
     pub(crate) of: Option<u64>,
-    /// For whoever looks on from elsewhere.
     pub(crate) file: ProgressFile,
 }
 
@@ -75,5 +70,38 @@ impl LoadWatch for Watching<'_> {
     fn progress(&self, progress: &LoadProgress) {
         self.file.add(self.what, self.of, progress);
         self.observer.event(&Event::Loading { what: self.what, of: self.of, progress });
+    }
+}
+
+/// The file, from the folder of a run. It is removed when the numbers of the level are there.
+pub const PROGRESS_FILE: &str = "report/progress.jsonl";
+const EVERY: Duration = Duration::from_millis(400);
+
+pub(crate) struct ProgressFile {
+    written: Mutex<Option<(File, Instant)>>,
+}
+
+impl ProgressFile {
+    /// Begins one. A load test does not fail because nobody can look on.
+    pub(crate) fn begin(run: &RunDir) -> Self {
+        let file = File::create(run.root().join(PROGRESS_FILE)).ok();
+        let long_ago = Instant::now().checked_sub(EVERY).unwrap_or_else(Instant::now);
+        ProgressFile { written: Mutex::new(file.map(|file| (file, long_ago))) }
+    }
+
+    /// Adds a line, where the last is some time ago.
+    pub fn add(&self, offered: &str, of: Option<u64>, progress: &LoadProgress) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((file, last)) = written.as_mut().filter(|(_, last)| last.elapsed() >= EVERY) else { return };
+        *last = Instant::now();
+        let LoadProgress { elapsed, sent, in_flight, completed, failed, chunks } = progress;
+        let line = json!({
+            "offered": offered, "of": of, "elapsed_ns": u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
+            "sent": sent, "in_flight": in_flight, "completed": completed, "failed": failed, "chunks": chunks,
+        });
+        // One write a line, so that nobody sees half of one.
+        if file.write_all(format!("{line}\n").as_bytes()).is_err() {
+            *written = None;
+        }
     }
 }

@@ -6,10 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rooflens_load::cluster::{
-    ClusterOptions, ClusterProgress, ClusterTls, ClusterWatch, ClusterWorkerOptions, LoadJob, SharedToken,
-    WorkerFate, WorkerReport, run_engine, run_on_workers, serve_jobs,
+    ClusterOptions, ClusterTls, LoadJob, SharedToken, WorkerReport, run_on_workers, serve_jobs,
 };
-use rooflens_load::engine::{LoadProgress, LoadWatch};
 use rooflens_load::plan::LoadPlan;
 use rooflens_load::record::{LoadOutcome, RecordSink};
 use rooflens_load::workload::WorkloadSpec;
@@ -20,26 +18,7 @@ use super::watch::Watching;
 use crate::error::{BenchError, Error};
 use crate::observer::SharedObserver;
 
-/// How often a worker looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-
-/// Certificates of both sides.
-#[derive(Debug, Clone)]
-pub struct WorkerTls {
-    /// Certificate of who signs both sides.
-    pub authority: PathBuf,
-    /// This side's certificate.
-    pub certificate: PathBuf,
-    /// Its key.
-    pub key: PathBuf,
-}
-
-impl From<&WorkerTls> for ClusterTls {
-    fn from(tls: &WorkerTls) -> Self {
-        let WorkerTls { authority, certificate, key } = tls.clone();
-        ClusterTls { authority, certificate, key }
-    }
-}
 
 /// A worker to be.
 #[derive(Debug, Clone)]
@@ -49,7 +28,7 @@ pub struct WorkerRequest {
     /// File with the shared token.
     pub token_file: PathBuf,
     /// Certificates, if connections are to be encrypted.
-    pub tls: Option<WorkerTls>,
+    pub tls: Option<ClusterTls>,
 }
 
 fn failed(error: &dyn std::fmt::Display) -> Error {
@@ -64,7 +43,6 @@ pub fn serve(request: &WorkerRequest, observer: &SharedObserver) -> Result<(), E
     let address =
         listener.local_addr().map_or_else(|_| request.listen.to_string(), |address| address.to_string());
     observer.info(&format!("listening at {address}"));
-    let options = ClusterWorkerOptions { token, tls: request.tls.as_ref().map(Into::into) };
     let (stop, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -73,13 +51,12 @@ pub fn serve(request: &WorkerRequest, observer: &SharedObserver) -> Result<(), E
             }
             stop.store(true, Ordering::Relaxed);
         });
-        let served = serve_jobs(&listener, &options, &run_engine, &stop);
+        let served = serve_jobs(&listener, &token, request.tls.as_ref(), &stop);
         is_over.store(true, Ordering::Relaxed);
         served.map_err(|error| failed(&error))
     })
 }
 
-/// Has workers send the load; their records go to the sink.
 pub(crate) fn run(
     workers: &WorkerOptions,
     plan: &LoadPlan,
@@ -88,7 +65,7 @@ pub(crate) fn run(
     watch: &Watching<'_>,
 ) -> Result<(LoadOutcome, Vec<WorkerFacts>), Error> {
     let token = SharedToken::read(&workers.token_file).map_err(|error| failed(&error))?;
-    let options = ClusterOptions { tls: workers.tls.as_ref().map(Into::into), ..ClusterOptions::new(token) };
+    let options = ClusterOptions::new(token, workers.tls.clone());
     let job = LoadJob { plan: plan.clone(), workload: spec.clone() };
     let done =
         run_on_workers(&workers.addresses, &job, &options, sink, watch).map_err(|error| failed(&error))?;
@@ -101,27 +78,6 @@ fn facts(worker: &WorkerReport) -> WorkerFacts {
         requests: worker.requests,
         clock_offset_ns: Some(worker.clock.offset_ns),
         clock_error_ns: Some(worker.clock.uncertainty_ns),
-        lost: match &worker.fate {
-            WorkerFate::Finished => None,
-            WorkerFate::Lost { reason } => Some(reason.clone()),
-        },
-    }
-}
-
-impl ClusterWatch for Watching<'_> {
-    fn stop(&self) -> bool {
-        LoadWatch::stop(self)
-    }
-
-    fn progress(&self, progress: ClusterProgress) {
-        let progress = LoadProgress {
-            elapsed: progress.elapsed,
-            sent: progress.requests,
-            in_flight: 0,
-            completed: progress.requests,
-            failed: 0,
-            chunks: 0,
-        };
-        LoadWatch::progress(self, &progress);
+        lost: worker.lost.clone(),
     }
 }

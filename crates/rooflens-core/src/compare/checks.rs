@@ -36,7 +36,6 @@ const LIKE: &[&str] = &[
 const CHOSEN: &[&str] = &["runtime", "model", "weights", "dtype", "attention", "compile"];
 /// What must be the same where the host does the work, and is worth knowing where a device does.
 const HOST: &[&str] = &["processor", "processors", "governor"];
-/// What may explain a difference.
 const MAY: &[&str] = &[
     "prompts",
     "outputs",
@@ -155,7 +154,6 @@ fn throttled(a: &Side, b: &Side) -> Check {
     Check { what: "throttled".to_owned(), a: words(a), b: words(b), verdict }
 }
 
-/// Keys of the config that differ: what the user changed.
 pub(crate) fn differences(a: &Side, b: &Side) -> Vec<ConfigDifference> {
     let keys: std::collections::BTreeSet<&String> = a.config.keys().chain(b.config.keys()).collect();
     let of = |side: &Side, key: &String| side.config.get(key).cloned();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rooflens_compose::value::{Int, Key, Value};
+use rooflens_compose::value::{Int, Value};
 use rooflens_compose::yaml;
 
 /// Reads a config as it is composed; nothing where there is none.
@@ -26,7 +26,7 @@ fn add(value: &Value, key: String, out: &mut BTreeMap<String, String>) {
     match value {
         Value::Map(map) => {
             for (name, node) in map {
-                let name = self::name(name);
+                let name = words(&name.to_value());
                 let below = if key.is_empty() { name } else { format!("{key}.{name}") };
                 add(&node.value, below, out);
             }
@@ -38,7 +38,6 @@ fn add(value: &Value, key: String, out: &mut BTreeMap<String, String>) {
     }
 }
 
-/// A value as it is written, without quotes.
 fn words(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -50,19 +49,10 @@ fn words(value: &Value) -> String {
         Value::List(nodes) => nodes.iter().map(|node| words(&node.value)).collect::<Vec<_>>().join(", "),
         // Within a list: its keys would be lost in one line.
         Value::Map(map) => {
-            let pairs = map.iter().map(|(key, node)| format!("{}: {}", name(key), words(&node.value)));
+            let pairs =
+                map.iter().map(|(key, node)| format!("{}: {}", words(&key.to_value()), words(&node.value)));
             format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
         }
-    }
-}
-
-fn name(key: &Key) -> String {
-    match key {
-        Key::Str(text) => text.clone(),
-        Key::Int(Int::Small(number)) => number.to_string(),
-        Key::Int(Int::Big(digits)) => digits.clone(),
-        Key::Float(bits) => f64::from_bits(*bits).to_string(),
-        Key::Bool(is) => is.to_string(),
     }
 }
 

@@ -11,7 +11,6 @@ use serde_json::Value as Json;
 
 use crate::saved::read_json;
 
-/// Facts by name.
 pub(crate) type Facts = BTreeMap<&'static str, String>;
 
 /// Where the workload told a fact: its name, the event and the field.
@@ -32,10 +31,8 @@ const TOLD: &[(&str, &str, &str)] = &[
 ];
 /// Output tokens per request of a load test: a server that stops early is faster.
 pub(crate) const OUTPUT_LENGTH: &str = "output_tokens_per_request";
-/// Libraries whose versions change times.
 pub(crate) const LIBRARIES: &[&str] =
     &["torch", "transformers", "vllm", "tensorrt-llm", "triton", "flash-attn"];
-/// Properties of a trace that are facts.
 const PROPERTIES: &[(&str, &str)] = &[
     ("cuda_driver_version", "cuda_driver"),
     ("hip_driver_version", "hip_driver"),
@@ -47,7 +44,6 @@ fn plain(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Of a trace.
 pub(crate) fn of_trace(meta: &TraceMeta, facts: &mut Facts) {
     for (property, fact) in PROPERTIES {
         if let Some((_, value)) = meta.properties.iter().find(|(name, _)| name == property) {
@@ -143,7 +139,6 @@ pub(crate) fn of_row(run: &RunDir, facts: &mut Facts) {
     }
 }
 
-/// The power limits of the devices, each once.
 fn power_limits(environment: &Json) -> Option<String> {
     let devices = environment["gpus"].as_array()?;
     let limits: BTreeSet<String> =

@@ -7,9 +7,7 @@ use crate::error::CompareError;
 
 /// What must not be.
 pub struct Gate {
-    /// As it was written.
     pub(crate) text: String,
-    /// Of which number.
     pub(crate) metric: &'static HeadlineMetric,
     is_above: bool,
     bound: Bound,
@@ -56,7 +54,6 @@ impl Gate {
         Some(found.is_change || ratio.least_change?.max(ratio.drift) <= bound.abs())
     }
 
-    /// Whether there is enough to judge it.
     pub(crate) fn is_judged(&self, found: &Headline) -> bool {
         match self.bound {
             Bound::Value(_) => found.b.is_some(),

@@ -8,7 +8,7 @@ use rooflens_schema::RunDir;
 
 use super::side::{self, Side};
 use super::{Comparison, Gate, compare};
-use crate::error::{Error, RunsError};
+use crate::error::Error;
 use crate::observer::SharedObserver;
 use crate::run::Run;
 use crate::run_index::{IndexedRun, RunColumn, RunFilter, listed, mixed_columns, oldest_first};
@@ -22,7 +22,6 @@ pub struct GroupedSides {
     pub notes: Vec<String>,
 }
 
-/// A side before it is read.
 struct RunGroup {
     name: String,
     runs: Vec<IndexedRun>,
@@ -73,6 +72,12 @@ impl GroupedSides {
     }
 }
 
+fn not_two(why: String) -> Error {
+    Error::usage(why).words(
+        "rooflens compare RUNS_DIR --where … --by tag compares two groups, without --by the last two runs",
+    )
+}
+
 fn last_two(place: &str, mut runs: Vec<IndexedRun>) -> Result<[RunGroup; 2], Error> {
     let alone = |run: IndexedRun| RunGroup { name: run.text("folder"), runs: vec![run] };
     match (runs.pop(), runs.pop()) {
@@ -81,7 +86,7 @@ fn last_two(place: &str, mut runs: Vec<IndexedRun>) -> Result<[RunGroup; 2], Err
             let count = usize::from(one.is_some());
             let why =
                 format!("two runs are needed, and {} in {place} can be compared", counted(count, "run"));
-            Err(RunsError::NotTwo(why).into())
+            Err(not_two(why))
         }
     }
 }
@@ -96,7 +101,6 @@ fn grouped(place: &str, runs: &[IndexedRun], by: &str) -> Result<[RunGroup; 2], 
             values.push(value);
         }
     }
-    let not_two = |why: String| Error::from(RunsError::NotTwo(why));
     let wanted: Vec<String> = match named {
         None => values.clone(),
         Some(named) => named.split(',').map(|word| word.trim().to_owned()).collect(),

@@ -6,7 +6,6 @@ mod exports;
 mod facts;
 mod gates;
 mod groups;
-pub(crate) mod rounds;
 mod side;
 
 use std::borrow::Cow;
@@ -23,11 +22,11 @@ use serde::{Deserialize, Serialize};
 pub use self::exports::ExportFormat;
 pub use self::gates::Gate;
 pub use self::groups::{GroupedSides, read_folder};
-pub(crate) use self::side::Side;
-use crate::document::SchemaTag;
+pub(crate) use self::side::{ROUNDS, Side};
 use crate::error::CompareError;
 use crate::error::Error;
 use crate::observer::SharedObserver;
+use rooflens_schema::SchemaTag;
 
 /// A comparison of runs or traces with a baseline.
 pub struct Comparison {
@@ -173,7 +172,7 @@ fn pair(a: &Side, b: &Side) -> Pair {
     let metrics = headline::ALL
         .iter()
         .filter(|metric| a.samples.contains_key(metric.key) || b.samples.contains_key(metric.key));
-    let is_interleaved = rounds::took_turns(&a.turns, &b.turns);
+    let is_interleaved = side::took_turns(&a.turns, &b.turns);
     let of = if is_interleaved { Headline::of_pairs } else { Headline::of };
     let mut headline: Vec<Headline> = metrics
         .map(|metric| {
@@ -183,7 +182,7 @@ fn pair(a: &Side, b: &Side) -> Pair {
         .collect();
     judge(&mut headline);
     if !is_interleaved && !a.turns.is_empty() && !b.turns.is_empty() {
-        rounds::leave_unjudged(&mut headline);
+        side::leave_unjudged(&mut headline);
     }
     let both = || a.places.iter().filter_map(|(place, in_a)| Some((*place, in_a, b.places.get(place)?)));
     let timelines: Vec<_> = both().map(|(_, in_a, in_b)| (in_a, in_b)).collect();

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use super::origins;
 use crate::error::Error;
 
-/// Where a job's folder keeps what Rooflens knows of it.
 pub(crate) const OWN_FOLDER: &str = ".rooflens";
 
 /// A job whose folder is made.
@@ -29,19 +28,14 @@ pub struct Prepared {
 
 /// A job that is composed and knows its folder, which is not made yet.
 pub(crate) struct PlacedJob {
-    /// Its number in the sweep; nothing where it is the only one.
     pub(crate) number: Option<usize>,
-    /// Its folder.
     pub(crate) folder: PathBuf,
-    /// Its config.
     pub(crate) composition: Composition,
 }
 
 /// Every job of a launch, and of a sweep its own folder and file. Nothing is written.
 pub(crate) struct Jobs {
-    /// The jobs, in order.
     pub(crate) jobs: Vec<PlacedJob>,
-    /// Where a sweep stands, and what Hydra would write there.
     pub(crate) sweep: Option<(PathBuf, JobFile)>,
 }
 
@@ -49,18 +43,18 @@ pub(crate) struct Jobs {
 pub(crate) fn compose(composer: &Composer, launch: RunOrSweep) -> Result<Jobs, Error> {
     match launch {
         RunOrSweep::Run(mut composition) => {
-            let folder = composition.begin(false).map_err(Error::Compose)?;
+            let folder = composition.begin(false).map_err(Error::compose)?;
             let job = PlacedJob { number: None, folder, composition: *composition };
             Ok(Jobs { jobs: vec![job], sweep: None })
         }
         RunOrSweep::Sweep(multirun) => {
             let mut jobs = Vec::new();
             for job in multirun.batches.iter().flatten() {
-                let mut composition = composer.job(&multirun, job).map_err(Error::Compose)?;
-                let folder = composition.begin(true).map_err(Error::Compose)?;
+                let mut composition = composer.job(&multirun, job).map_err(Error::compose)?;
+                let folder = composition.begin(true).map_err(Error::compose)?;
                 jobs.push(PlacedJob { number: Some(job.number), folder, composition });
             }
-            let sweep = Some((multirun.folder().map_err(Error::Compose)?, multirun.hydra_file()));
+            let sweep = Some((multirun.folder().map_err(Error::compose)?, multirun.hydra_file()));
             Ok(Jobs { jobs, sweep })
         }
     }
@@ -85,18 +79,16 @@ pub fn prepare(composer: &Composer, launch: RunOrSweep, with_hydra: bool) -> Res
     made.collect()
 }
 
-/// Makes the folder of one job.
 pub(crate) fn make(job: &PlacedJob, with_hydra: bool) -> Result<(), Error> {
     write(&job.folder, &files(&job.composition, with_hydra)?)
 }
 
-/// Writes what Hydra would write beside the jobs of a sweep.
 pub(crate) fn make_sweep(folder: &Path, file: &JobFile) -> Result<(), Error> {
     write(folder, std::slice::from_ref(file))
 }
 
 fn files(composition: &Composition, with_hydra: bool) -> Result<Vec<JobFile>, Error> {
-    let resolved = composition.resolved().map_err(Error::Compose)?;
+    let resolved = composition.resolved().map_err(Error::compose)?;
     let own = |name: &str, text| JobFile { path: Path::new(OWN_FOLDER).join(name), text };
     let overrides = Node::new(Value::List(composition.overrides.task.iter().map(|it| text(it)).collect()));
     let mut files = vec![
@@ -105,7 +97,7 @@ fn files(composition: &Composition, with_hydra: bool) -> Result<Vec<JobFile>, Er
         own("rooflens.yaml", yaml::dump(&provenance(composition, &resolved))),
     ];
     if with_hydra {
-        files.extend(composition.hydra_files().map_err(Error::Compose)?);
+        files.extend(composition.hydra_files().map_err(Error::compose)?);
     }
     Ok(files)
 }
@@ -135,7 +127,7 @@ fn write(folder: &Path, files: &[JobFile]) -> Result<(), Error> {
         let path = folder.join(&file.path);
         let parent = path.parent().unwrap_or(folder);
         let written = fs::create_dir_all(parent).and_then(|()| fs::write(&path, &file.text));
-        written.map_err(|source| Error::Unwritable { path, source })?;
+        written.map_err(|source| Error::unwritable(path, source))?;
     }
     Ok(())
 }

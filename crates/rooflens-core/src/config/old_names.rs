@@ -38,7 +38,7 @@ pub fn today(
     let tree = migrate::read(folder).unwrap_or_default();
     let migrated = migrate::migrate(&tree, &primary(name));
     if let Some(problem) = migrated.problems.first() {
-        return Err(Error::OldName { problem: format!("{}: {}", place(folder, problem), told(problem)) });
+        return Err(old_name(format!("{}: {}", place(folder, problem), told(problem))));
     }
     let is_old = !migrated.renamed.is_empty();
     let mut told_of = BTreeSet::new();
@@ -57,6 +57,10 @@ pub fn today(
     };
     let overrides = translated(overrides, &search_path, &migrated.files, observer)?;
     Ok(Today { search_path, overrides })
+}
+
+fn old_name(problem: String) -> Error {
+    Error::usage(problem).words("docs/migrating.md lists the old names")
 }
 
 fn translated(
@@ -78,7 +82,7 @@ fn translated(
         if text != typed {
             observer.info(&format!("note: {typed} is called {text} in Rooflens"));
         }
-        match names::translate(text, has_option, has_group).map_err(|problem| Error::OldName { problem })? {
+        match names::translate(text, has_option, has_group).map_err(old_name)? {
             None => today.push(text.clone()),
             Some(translated) => {
                 observer.info(&format!("note: {}", translated.note));
@@ -110,7 +114,7 @@ pub fn told(renamed: &Renamed) -> String {
 /// The files of a folder of configs.
 pub fn read(folder: &Path) -> Result<ConfigTree, Error> {
     migrate::read(folder)
-        .map_err(|(path, source)| Error::Unreadable(rooflens_ingest::IngestError::Io { path, source }))
+        .map_err(|(path, source)| Error::unreadable(rooflens_ingest::IngestError::Io { path, source }))
 }
 
 /// Says what was odd about a config.

@@ -6,11 +6,9 @@ use rooflens_compose::value::{Key, Node, Origin, Value, ValueSource, python_str}
 
 use crate::project::from_here;
 
-/// A value at the end of a path.
 pub(crate) struct Leaf<'a> {
     /// Its path, as `model.layers`.
     pub(crate) path: String,
-    /// The value.
     pub(crate) node: &'a Node,
 }
 
@@ -48,7 +46,6 @@ pub fn text(node: &Node) -> String {
     rows.iter().map(|(left, right)| format!("{left:width$}  # {right}\n")).collect()
 }
 
-/// Where a value was written, in words.
 pub(crate) fn place(origin: &Origin) -> String {
     match (&origin.source, origin.line) {
         (ValueSource::BuiltIn, _) => "built in".to_owned(),

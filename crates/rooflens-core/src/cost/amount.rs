@@ -40,7 +40,6 @@ pub fn positive(text: &str) -> Result<u64, String> {
     whole(text).and_then(|number| if number > 0 { Ok(number) } else { Err("must be at least 1".to_owned()) })
 }
 
-/// The most values of one list.
 const MOST: usize = 10_000;
 
 /// Numbers: a list (`1,2,4`), a range that doubles (`1..64`), with a factor (`1..1000:x10`) or a step
@@ -112,16 +111,8 @@ pub fn seconds_or_none(text: &str) -> Result<Option<f64>, String> {
         ("m", 60.0),
         ("h", 3600.0),
     ];
-    let text = text.trim();
-    let wrong = || not_a_duration(text);
-    let found = UNITS.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)));
-    let (digits, scale) = found.ok_or_else(wrong)?;
-    let number: f64 = digits.trim().parse().map_err(|_| wrong())?;
-    let seconds = number * scale;
-    match seconds.is_finite() && seconds >= 0.0 {
-        true => Ok(Some(seconds).filter(|seconds| *seconds > 0.0)),
-        false => Err(wrong()),
-    }
+    let seconds = scaled(text, UNITS).filter(|seconds| *seconds >= 0.0);
+    seconds.map(|seconds| Some(seconds).filter(|seconds| *seconds > 0.0)).ok_or_else(|| not_a_duration(text))
 }
 
 fn not_a_duration(text: &str) -> String {
@@ -130,15 +121,18 @@ fn not_a_duration(text: &str) -> String {
 
 /// A bandwidth in bytes per second: `400Gb/s` is of bits, `50GB/s` of bytes.
 pub fn rate(text: &str) -> Result<f64, String> {
+    const UNITS: &[(&str, f64)] =
+        &[("Gb/s", 1e9 / 8.0), ("Gbit/s", 1e9 / 8.0), ("Gbps", 1e9 / 8.0), ("GB/s", 1e9), ("TB/s", 1e12)];
+    let wrong = || format!("{:?} is not a bandwidth, such as 400Gb/s or 50GB/s", text.trim());
+    scaled(text, UNITS).filter(|rate| *rate > 0.0).ok_or_else(wrong)
+}
+
+/// A finite number with one of these units.
+fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let text = text.trim();
-    let units =
-        [("Gb/s", 1e9 / 8.0), ("Gbit/s", 1e9 / 8.0), ("Gbps", 1e9 / 8.0), ("GB/s", 1e9), ("TB/s", 1e12)];
-    let found = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)));
-    let wrong = || format!("{text:?} is not a bandwidth, such as 400Gb/s or 50GB/s");
-    let (digits, scale) = found.ok_or_else(wrong)?;
-    let number: f64 = digits.trim().parse().map_err(|_| wrong())?;
-    let rate = number * scale;
-    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err(wrong()) }
+    let (digits, scale) = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)))?;
+    let number: f64 = digits.trim().parse().ok()?;
+    Some(number * scale).filter(|number| number.is_finite())
 }
 
 #[cfg(test)]

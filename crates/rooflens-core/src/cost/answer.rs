@@ -1,21 +1,14 @@
 //! From a question to an answer: one design, two side by side, or many points.
 
-use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::compare::Differences;
 use rooflens_cost::document::EstimateDocument;
-use rooflens_cost::hardware::Device;
 use rooflens_cost::hold::Balance;
 use rooflens_cost::inverse::Met;
 use rooflens_cost::sweep::{CostSummary, PhaseSummary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::plan::PointPlan;
-use super::question::CostQuestion;
 use crate::document::read_both;
-use crate::error::CostError;
-use crate::model::files::DeviceCatalog;
-use crate::project;
 
 /// An answer.
 pub enum Answer {
@@ -138,37 +131,5 @@ impl<'de> Deserialize<'de> for SweepPoint {
         let (summary, beside): (_, Beside) = read_both(deserializer)?;
         let Beside { at, phases, targets, balance } = beside;
         Ok(SweepPoint { at, summary, phases, targets, balance })
-    }
-}
-
-/// More points are not computed at once.
-const MOST_POINTS: usize = 1_000_000;
-
-/// Answers a question, with the own devices of the project around here.
-pub fn cost(question: &CostQuestion) -> Result<Answer, CostError> {
-    let devices = DeviceCatalog::read(&project::hardware())?;
-    question.check()?;
-    answer(&PointPlan::read(question, &devices)?)
-}
-
-/// Answers a question about a model and a device that are known already.
-pub fn cost_of(
-    question: &CostQuestion,
-    model: Blueprint,
-    device: Option<&Device>,
-) -> Result<Answer, CostError> {
-    question.check()?;
-    answer(&PointPlan::new(question, vec![model], device.into_iter().collect())?)
-}
-
-fn answer(plan: &PointPlan<'_>) -> Result<Answer, CostError> {
-    let points = plan.points();
-    if points > MOST_POINTS {
-        return Err(CostError::TooManyPoints { points, most: MOST_POINTS });
-    }
-    if points == 1 {
-        plan.one().map(|one| Answer::One(Box::new(one)))
-    } else {
-        plan.sweep(points).map(Answer::Sweep)
     }
 }

@@ -2,15 +2,14 @@
 
 pub mod amount;
 pub(crate) mod answer;
-pub(crate) mod figures;
-mod one;
 mod page;
 mod plan;
 pub mod question;
-mod saved;
+pub(crate) mod saved;
 mod sweep;
 
-pub use self::answer::{Answer, cost, cost_of};
+pub use self::answer::Answer;
 pub(crate) use self::page::{CostDocument, CostSweepDocument};
+pub use self::plan::{cost, cost_of};
 pub use self::question::CostQuestion;
 pub use self::saved::folder as destination;

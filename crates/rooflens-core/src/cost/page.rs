@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::answer::{self, Answer, CostAxis, CostSweep, One};
-use super::{figures, saved};
+use super::saved;
 use crate::document::{SchemaTag, Tagged, read_both};
 use crate::error::Error;
 
@@ -61,9 +61,7 @@ impl<'de> Deserialize<'de> for CostSweepDocument<'_> {
     }
 }
 
-/// Rows of a table on a screen.
 const SCREEN_ROWS: usize = 14;
-/// Points of a sweep on a screen.
 const SCREEN_POINTS: usize = 40;
 
 impl Answer {
@@ -127,7 +125,7 @@ impl Answer {
     /// Writes the figures into a folder. Answers whether there is any.
     pub fn write_figures(&self, folder: &Path) -> Result<bool, Error> {
         let drawn = self.figures();
-        figures::write(folder, &drawn)?;
+        saved::write_figures(folder, &drawn)?;
         Ok(!drawn.is_empty())
     }
 
@@ -181,7 +179,6 @@ fn swept(sweep: &CostSweep) -> Points<'_> {
     }
 }
 
-/// What does not vary, in words.
 fn fixed(axes: &[CostAxis]) -> String {
     let words = axes.iter().filter_map(|CostAxis { name, values }| {
         let value = values.first()?;

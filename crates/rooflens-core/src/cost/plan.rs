@@ -2,31 +2,35 @@
 
 use rooflens_cost::ConfigError;
 use rooflens_cost::blueprint::{Blueprint, WEIGHT_FORMATS};
+use rooflens_cost::compare::differences;
+use rooflens_cost::crossover::crossovers;
+use rooflens_cost::document::EstimateDocument;
+use rooflens_cost::estimate::{Estimate, figures_of};
 use rooflens_cost::hardware::Device;
 use rooflens_cost::hold::{Balance, balance};
+use rooflens_cost::inverse::{Target, needs};
 use rooflens_cost::model::Model;
 use rooflens_cost::parallel::Parallel;
 use rooflens_cost::routing::Routing;
 use rooflens_cost::setup::Setup;
+use rooflens_cost::step::Phase;
 use rooflens_cost::units::Unit;
 use rooflens_cost::workload::{Decode, Prefill, Workload};
 
-use super::answer::CostAxis;
+use super::answer::{Answer, CostAxis, DesignNames, One};
 use super::question::CostQuestion;
 use crate::error::CostError;
 use crate::model::files::{self, DeviceCatalog};
+use crate::project;
 
-/// A question with its files read.
 pub(crate) struct PointPlan<'a> {
     pub(super) question: &'a CostQuestion,
     pub(super) blueprints: Vec<Blueprint>,
     pub(super) devices: Vec<Option<&'a Device>>,
     setup: Setup,
-    /// Everything that may vary: the config, the keys that are set, and the rest.
     pub(super) axes: Vec<CostAxis>,
 }
 
-/// The first axes of a point.
 const CONFIG: usize = 0;
 const SET: usize = 1;
 
@@ -101,12 +105,10 @@ impl<'a> PointPlan<'a> {
         at
     }
 
-    /// Which config a point has: the second of two that are compared.
     pub(super) fn config(&self, at: &[usize]) -> usize {
         if self.axes[CONFIG].values.len() == 1 { self.blueprints.len() - 1 } else { at[CONFIG] }
     }
 
-    /// The model of a point, made up for what is held.
     pub(super) fn design(&self, at: &[usize]) -> Result<(Model, Option<Balance>), CostError> {
         let config = self.config(at);
         let mut blueprint = self.blueprint(config, at, true)?;
@@ -124,7 +126,6 @@ impl<'a> PointPlan<'a> {
         self.model(CONFIG, &self.blueprint(CONFIG, at, false)?)
     }
 
-    /// The blueprint of a config with formats and keys of a point.
     fn blueprint(&self, config: usize, at: &[usize], changed: bool) -> Result<Blueprint, CostError> {
         let mut blueprint = self.blueprints[config].clone();
         if let Some(format) = self.question.dtype.get(at[self.design_axes() - 1])
@@ -172,14 +173,12 @@ impl<'a> PointPlan<'a> {
         self.axes[index].values[at[index]].parse().ok()
     }
 
-    /// How a point is run.
     pub(super) fn setup(&self, at: &[usize]) -> Setup {
         let of = |axis| self.value(axis, at).unwrap_or(1);
         let parallel = Parallel { tp: of("tp"), pp: of("pp"), ep: of("ep"), dp: of("dp") };
         Setup { parallel, ..self.setup.clone() }
     }
 
-    /// The work of a point, for its model.
     pub(super) fn workload(&self, at: &[usize], model: &Model) -> Result<Workload, CostError> {
         let question = self.question;
         let images = question.images(self.value("crops", at))?;
@@ -201,14 +200,48 @@ impl<'a> PointPlan<'a> {
         }))
     }
 
-    /// The device of a point.
     pub(super) fn device(&self, at: &[usize]) -> Option<&'a Device> {
         let index = self.axes.iter().rposition(|axis| axis.name == "hardware").unwrap_or(0);
         self.devices[at[index]]
     }
+
+    pub(super) fn one(&self) -> Result<One, CostError> {
+        let at = vec![0; self.axes.len()];
+        let compared = !self.question.set.is_empty() || self.blueprints.len() > 1;
+        let (model, balance) = self.design(&at)?;
+        let document = self.document(&model, &at)?;
+        let base = if compared { Some(self.document(&self.base(&at)?, &at)?) } else { None };
+        let differences = base.as_ref().map(|base| differences(base, &document));
+        Ok(One { names: self.names(compared), document, base, differences, balance })
+    }
+
+    fn names(&self, compared: bool) -> DesignNames {
+        let name = |index: usize| files::name_of(&self.question.configs[index]);
+        let set = self.question.set.iter().map(|set| format!("{}={}", set.key, set.values.join(",")));
+        let set: Vec<String> = set.collect();
+        let design = name(self.question.configs.len() - 1);
+        DesignNames {
+            design: if set.is_empty() { design } else { format!("{design} with {}", set.join(", ")) },
+            base: compared.then(|| name(0)),
+        }
+    }
+
+    fn document(&self, model: &Model, at: &[usize]) -> Result<EstimateDocument, CostError> {
+        let (setup, workload, device) = (self.setup(at), self.workload(at, model)?, self.device(at));
+        let estimate = Estimate::new(model, &setup, &workload, device)?;
+        let mut document = EstimateDocument::new(model, &setup, &workload, device, &estimate);
+        let bound = figures_of(&setup, device)?.bound;
+        if let (Some(roof), Some(decode)) = (&bound.roof, workload.decode) {
+            let point = (workload.batch, decode.context, estimate.encoder_tokens);
+            document.crossovers = Some(crossovers(model, &bound.setup, roof, point));
+        }
+        for target in targets(self.question) {
+            document.needs.push(needs(model, &setup, &workload, device, target)?);
+        }
+        Ok(document)
+    }
 }
 
-/// Everything that may vary, most with one value.
 fn axes(question: &CostQuestion, devices: Vec<String>) -> Result<Vec<CostAxis>, CostError> {
     let texts = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<String>>();
     let optional = |numbers: &Option<Vec<u64>>| numbers.as_deref().map_or_else(|| vec![String::new()], texts);
@@ -233,4 +266,40 @@ fn axes(question: &CostQuestion, devices: Vec<String>) -> Result<Vec<CostAxis>, 
         false => Ok(CostAxis { name: name.to_owned(), values }),
     })
     .collect()
+}
+
+pub(super) fn targets(question: &CostQuestion) -> Vec<Target> {
+    let of = |phase, seconds: Option<f64>| seconds.map(|seconds| Target { phase, seconds });
+    [of(Phase::Prefill, question.ttft), of(Phase::Decode, question.tpot)].into_iter().flatten().collect()
+}
+
+const MOST_POINTS: usize = 1_000_000;
+
+/// Answers a question, with the own devices of the project around here.
+pub fn cost(question: &CostQuestion) -> Result<Answer, CostError> {
+    let devices = DeviceCatalog::read(&project::hardware())?;
+    question.check()?;
+    answer(&PointPlan::read(question, &devices)?)
+}
+
+/// Answers a question about a model and a device that are known already.
+pub fn cost_of(
+    question: &CostQuestion,
+    model: Blueprint,
+    device: Option<&Device>,
+) -> Result<Answer, CostError> {
+    question.check()?;
+    answer(&PointPlan::new(question, vec![model], device.into_iter().collect())?)
+}
+
+fn answer(plan: &PointPlan<'_>) -> Result<Answer, CostError> {
+    let points = plan.points();
+    if points > MOST_POINTS {
+        return Err(CostError::TooManyPoints { points, most: MOST_POINTS });
+    }
+    if points == 1 {
+        plan.one().map(|one| Answer::One(Box::new(one)))
+    } else {
+        plan.sweep(points).map(Answer::Sweep)
+    }
 }

@@ -15,9 +15,7 @@ use crate::error::CostError;
 /// A key of the config and its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// The key; dots lead into nested objects.
     pub(crate) key: String,
-    /// Its values: more than one are swept over.
     pub(crate) values: Vec<String>,
 }
 
@@ -112,7 +110,6 @@ pub struct CostQuestion {
 }
 
 impl Default for CostQuestion {
-    /// One sequence on one device; which model is still to be said.
     fn default() -> Self {
         CostQuestion {
             configs: Vec::new(),
@@ -152,7 +149,6 @@ impl Default for CostQuestion {
 }
 
 impl CostQuestion {
-    /// Whether it can be asked at all.
     pub(crate) fn check(&self) -> Result<(), CostError> {
         if !(self.usable > 0.0 && self.usable <= 1.0) {
             return Err(CostError::BadShare { flag: "--usable", value: self.usable });
@@ -172,20 +168,17 @@ impl CostQuestion {
         }
     }
 
-    /// Format of cached keys and values.
     pub(crate) fn kv(&self) -> Result<Option<Dtype>, CostError> {
         const KV: &[Dtype] =
             &[Dtype::Fp32, Dtype::Bf16, Dtype::Fp16, Dtype::Fp8, Dtype::Int8, Dtype::Fp4, Dtype::Int4];
         format_among("--kv-dtype", self.kv_dtype.as_ref(), KV)
     }
 
-    /// Format of recurrent states.
     pub(crate) fn state(&self) -> Result<Option<Dtype>, CostError> {
         const STATES: &[Dtype] = &[Dtype::Fp32, Dtype::Bf16, Dtype::Fp16, Dtype::Fp8];
         format_among("--state-dtype", self.state_dtype.as_ref(), STATES)
     }
 
-    /// What is set of the estimate's assumptions.
     pub(crate) fn assumed(&self) -> Result<Assume, CostError> {
         let mut assume = Assume::default();
         for text in &self.assume {
@@ -198,12 +191,10 @@ impl CostQuestion {
         Ok(assume)
     }
 
-    /// How devices are grouped into nodes.
     pub(crate) fn nodes(&self) -> Nodes {
         Nodes { size: self.node_size, bytes_per_s: self.inter_node }
     }
 
-    /// The images of each sequence, if any, with so many local views.
     pub(crate) fn images(&self, crops: Option<u64>) -> Result<Option<Images>, CostError> {
         if self.images.is_none() && self.image_size.is_none() && crops.is_none() {
             return Ok(None);
@@ -222,7 +213,6 @@ impl CostQuestion {
         }))
     }
 
-    /// How tokens choose experts.
     pub(crate) fn routing(&self) -> Result<Routing, CostError> {
         let wrong = |reason: String| CostError::BadRouting { text: self.routing.clone(), reason };
         match self.routing.as_str() {
@@ -260,7 +250,6 @@ impl CostQuestion {
     }
 }
 
-/// A format that was named, among those that may be.
 fn format_among(
     flag: &'static str,
     name: Option<&String>,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rooflens_cost::document::OperatorFacts;
+use rooflens_report::cost::FigureFile;
 use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::write_table;
 use rooflens_schema::tables::{ModelOpRow, ModelOps};
@@ -23,14 +24,13 @@ pub fn folder(folder: &Path) -> Result<RunDir, Error> {
 
 /// Saves one design: `tables/model_ops.parquet`, `report/static_compute.{json,md}`.
 pub fn write(run: &RunDir, one: &One, document: &impl Serialize, page: &str) -> Result<(), Error> {
-    write_table(run, &model_ops(one)).map_err(Error::UnwritableTables)?;
+    write_table(run, &model_ops(one)).map_err(Error::unwritable_tables)?;
     let report = run.report();
     make(&report)?;
     write_json(report.join("static_compute.json"), document)?;
     write_file(report.join("static_compute.md"), page.as_bytes())
 }
 
-/// Saves a sweep: `report/cost_sweep.{json,md,csv}`.
 pub(crate) fn write_sweep(
     run: &RunDir,
     document: &impl Serialize,
@@ -73,14 +73,20 @@ fn row(phase: &str, operator: &OperatorFacts, layer: Option<u32>) -> ModelOpRow 
         flops_useful: whole(operator.flops.useful),
         flops_issued: whole(operator.flops.issued),
         vector_flops: whole(operator.vector_flops),
-        weight_bytes: whole(operator.bytes.parts.weights),
-        kv_read_bytes: whole(operator.bytes.parts.kv_read),
-        kv_write_bytes: whole(operator.bytes.parts.kv_write),
-        activation_bytes: whole(operator.bytes.parts.activations),
+        weight_bytes: whole(operator.bytes.weights),
+        kv_read_bytes: whole(operator.bytes.kv_read),
+        kv_write_bytes: whole(operator.bytes.kv_write),
+        activation_bytes: whole(operator.bytes.activations),
         link_bytes: whole(operator.link_bytes),
         floor_ns: operator.seconds.map(|seconds| seconds.bound * 1e9),
         dtype: operator.dtype.to_string(),
         storage: operator.storage.clone(),
         formula: operator.formula.to_string(),
     }
+}
+
+/// Writes figures into a folder and creates the folder if necessary.
+pub(crate) fn write_figures(folder: &Path, figures: &[FigureFile]) -> Result<(), Error> {
+    make(folder)?;
+    figures.iter().try_for_each(|figure| write_file(folder.join(&figure.file_name), figure.svg.as_bytes()))
 }

@@ -14,11 +14,9 @@ use rooflens_cost::sweep::{CostSummary, PhaseSummary, summary};
 use rooflens_cost::workload::Workload;
 
 use super::answer::{CostAxis, CostSweep, Impossible, SweepPoint, Usable};
-use super::one::targets;
-use super::plan::PointPlan;
+use super::plan::{PointPlan, targets};
 use crate::error::CostError;
 
-/// Values of an axis whose assumptions are gathered.
 const ASSUMED: usize = 64;
 
 /// A design that is read once, for all points that share it.
@@ -37,7 +35,6 @@ struct Machine<'a> {
 }
 
 impl PointPlan<'_> {
-    /// The answer for all points.
     pub(super) fn sweep(&self, points: usize) -> Result<CostSweep, CostError> {
         let machine_axes = self.axes.iter().rposition(|axis| axis.name == "dp").map_or(0, |axis| axis + 1);
         let targets = targets(self.question);
@@ -71,7 +68,7 @@ impl PointPlan<'_> {
                     found.push(SweepPoint { at: self.varying(&at), summary, phases, targets, balance });
                 }
                 // The model cannot be sharded so, or has not so many positions: the other points still can.
-                Err(error @ (EstimateError::Parallel { .. } | EstimateError::Encoder { .. })) => {
+                Err(error @ (EstimateError::Parallel(_) | EstimateError::Encoder(_))) => {
                     impossible.push(Impossible { at: self.varying(&at), reason: reason_of(&error) });
                     first.get_or_insert(error);
                 }
@@ -91,7 +88,6 @@ impl PointPlan<'_> {
         })
     }
 
-    /// The values of a point on the axes that vary.
     fn varying(&self, at: &[usize]) -> Vec<String> {
         let varying = self.axes.iter().zip(at).filter(|(axis, _)| axis.values.len() > 1);
         varying.map(|(axis, index)| axis.values[*index].clone()).collect()
@@ -152,7 +148,7 @@ impl PointPlan<'_> {
 /// Why a point is impossible, without the words that say what is wrong of the whole question.
 fn reason_of(error: &EstimateError) -> String {
     match error {
-        EstimateError::Parallel { reason } => reason.clone(),
+        EstimateError::Parallel(reason) => reason.clone(),
         other => other.to_string(),
     }
 }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{CheckStatus, DoctorCheck, Machine};
+use super::check::{CheckStatus, DoctorCheck};
+use super::machine::Machine;
 
 pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     let mut checks = nvidia(machine);
@@ -10,7 +11,6 @@ pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Library, driver and devices, from the states that `rooflens monitor` knows.
 fn nvidia(machine: &Machine) -> Vec<DoctorCheck> {
     let parts = rooflens_collect::sample::nvml::parts(machine.nvml.as_deref()).into_iter();
     parts

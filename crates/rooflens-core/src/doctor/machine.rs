@@ -13,17 +13,13 @@ use crate::{project, run};
 pub struct Machine {
     /// What stands before `/proc`, `/sys` and the like.
     pub(crate) root: PathBuf,
-    /// Folders of programs.
     pub(crate) path: Vec<PathBuf>,
-    /// The interpreter that runs would use.
     pub(crate) python: Python,
     /// Where runs go, or the nearest folder above it that is there.
     pub(crate) folder: PathBuf,
     /// The NVML library instead of the driver's own.
     pub(crate) nvml: Option<PathBuf>,
-    /// The screen.
     pub(crate) screen: TerminalOptions,
-    /// Whether standard output is a terminal.
     pub(crate) is_terminal: bool,
     /// Whether to ask what takes seconds.
     pub(crate) deep: bool,
@@ -31,11 +27,8 @@ pub struct Machine {
 
 /// The interpreter that runs would use.
 pub struct Python {
-    /// The program and its arguments, up to those of Python itself.
     pub(crate) argv: Vec<String>,
-    /// Environment variables that it needs.
     pub(crate) env: Vec<(String, OsString)>,
-    /// Who names it.
     pub(crate) by: String,
     /// The words before a package that shall be installed into it; none: those of pip.
     pub(crate) install: Option<String>,
@@ -49,7 +42,6 @@ impl Python {
         Python { argv, env: Vec::new(), by: by.to_owned(), install: None, problem: None }
     }
 
-    /// That of the project's config.
     fn of_project() -> Option<Self> {
         let (settings, places) = run::project_settings()?;
         let interpreter = settings.runtime.interpreter();
@@ -98,12 +90,10 @@ impl Machine {
         }
     }
 
-    /// A file of the system, without blanks around it.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         std::fs::read_to_string(self.at_root(path)).ok().map(|text| text.trim().to_owned())
     }
 
-    /// A path of the system.
     pub(crate) fn at_root(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
@@ -127,7 +117,6 @@ impl Machine {
     }
 
     #[cfg(test)]
-    /// A machine whose files are below a folder, for tests.
     pub(crate) fn at(root: &Path) -> Self {
         Machine {
             root: root.to_owned(),
@@ -150,7 +139,6 @@ impl Machine {
         path
     }
 
-    /// Makes a program.
     #[cfg(test)]
     pub(crate) fn script(&self, path: &str, text: &str) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use rooflens_collect::ask;
 
-use super::{DoctorCheck, Machine};
+use super::check::DoctorCheck;
+use super::machine::Machine;
 
 /// A program that tells its version takes a second at most.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The capability that opens performance counters to whoever has it (`capability.h`).
 const CAP_SYS_ADMIN: u64 = 1 << 21;
 
 const SYSTEMS: &[&str] =
@@ -44,7 +44,6 @@ pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     ]
 }
 
-/// Where it is and what it calls itself.
 fn found(name: &'static str, path: &Path) -> DoctorCheck {
     match ask(path, &["--version"], PATIENCE) {
         Ok(answer) => match version(&answer) {
@@ -58,7 +57,6 @@ fn found(name: &'static str, path: &Path) -> DoctorCheck {
     }
 }
 
-/// The first word that is a number with dots.
 fn version(answer: &str) -> Option<&str> {
     let is_version = |word: &&str| {
         word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.') && word.split('.').count() >= 3

@@ -7,14 +7,13 @@ use std::time::Duration;
 use rooflens_collect::ask_with;
 use serde_json::Value as Json;
 
-use super::{DoctorCheck, Machine, Python};
+use super::check::DoctorCheck;
+use super::machine::{Machine, Python};
 
-/// An interpreter starts within this on a slow disk.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Importing torch for the first time may take a minute.
 const DEEP_PATIENCE: Duration = Duration::from_secs(180);
 
-/// One line of JSON: versions by the records of packages.
 const VERSIONS: &str = "\
 import json, platform, sys
 from importlib import metadata
@@ -40,7 +39,6 @@ kinds = ('cuda', 'xpu', 'mps', 'hpu', 'npu')
 found = [told for kind in kinds for told in names(kind, getattr(torch, kind, None))]
 print(json.dumps({'built': torch.version.cuda or torch.version.hip, 'devices': found}))";
 
-/// Oldest version that the package of Rooflens runs with.
 const OLDEST: (u32, u32) = (3, 9);
 
 const PACKAGES: &[(&str, &str)] =
@@ -76,7 +74,6 @@ pub(crate) fn checks(machine: &Machine) -> Vec<DoctorCheck> {
     }
 }
 
-/// An interpreter that cannot be asked for its packages.
 fn without(python: DoctorCheck) -> Vec<DoctorCheck> {
     let packages = PACKAGES.iter().map(|(name, needed)| not_asked(name, needed));
     std::iter::once(python.needed("runs")).chain(packages).collect()
@@ -91,7 +88,6 @@ fn interpreter(machine: &Machine) -> Option<PathBuf> {
     machine.program(program, &[])
 }
 
-/// What a script prints, in the interpreter's environment.
 fn asked(given: &Python, path: &Path, script: &str, patience: Duration) -> Result<Json, String> {
     let before = given.argv.iter().skip(1).map(String::as_str);
     let args: Vec<&str> = before.chain(["-c", script]).collect();

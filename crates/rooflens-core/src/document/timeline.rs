@@ -8,10 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::SchemaTag;
+use crate::disk;
 use crate::error::Error;
-use crate::saved;
 
-/// Its file in the folder of a report.
 const FILE: &str = "timeline.json";
 
 /// The steps of a run that its report draws.
@@ -24,20 +23,20 @@ pub(crate) struct TimelineDocument<'a> {
 }
 
 /// Writes it beside a report; where there is none, that of an older report goes.
-pub fn write(report: &Path, timeline: Option<&DrawnTimeline>) -> Result<(), Error> {
+pub(crate) fn write(report: &Path, timeline: Option<&DrawnTimeline>) -> Result<(), Error> {
     let path = report.join(FILE);
     match timeline {
         Some(timeline) => {
             let document =
                 TimelineDocument { schema: SchemaTag::new("timeline"), timeline: Cow::Borrowed(timeline) };
-            saved::write_json(path, &document)
+            disk::write_json(path, &document)
         }
-        None => saved::remove(&path),
+        None => disk::remove(&path),
     }
 }
 
 /// The one beside a report; nothing where there is none, or it cannot be read.
-pub fn read(report: &Path) -> Option<DrawnTimeline> {
+pub(crate) fn read(report: &Path) -> Option<DrawnTimeline> {
     let text = std::fs::read_to_string(report.join(FILE)).ok()?;
     let document: TimelineDocument<'static> = serde_json::from_str(&text).ok()?;
     document.timeline.is_sound().then(|| document.timeline.into_owned())

@@ -6,47 +6,24 @@ use super::{ErrorKind, Hint};
 
 /// Why a load test could not be made.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the message of each variant says what it is")]
 pub enum BenchError {
-    /// The server does not answer.
     #[error("{url} does not answer: {why}")]
-    Unreachable {
-        /// Its address.
-        url: String,
-        /// Why.
-        why: String,
-    },
-    /// Nobody says which model is asked for.
+    Unreachable { url: String, why: String },
     #[error("{url} does not list its models ({why})")]
-    NoModel {
-        /// Its address.
-        url: String,
-        /// Why.
-        why: String,
-    },
-    /// The arguments name no server.
+    NoModel { url: String, why: String },
     #[error("{0}")]
     Target(String),
-    /// Objectives or gates that mean nothing.
     #[error("{0}")]
     Objective(String),
-    /// What is to be sent cannot be made.
     #[error("{0}")]
     Workload(String),
-    /// A tokenizer was asked for, and this build was made without the feature `tokenizers`.
     #[error("this build cannot count tokens with a model's tokenizer")]
     NoTokenizers,
-    /// The server could not be started.
     #[error("{fact}")]
-    Server {
-        /// What happened.
-        fact: String,
-        /// What helps.
-        hint: Option<String>,
-    },
-    /// The load could not be sent.
+    Server { fact: String, hint: Option<String> },
     #[error("{0}")]
     Load(String),
-    /// A result file of another client.
     #[error("{0}")]
     Import(String),
 }
@@ -61,7 +38,6 @@ impl From<OpenWorkloadError> for BenchError {
 }
 
 impl BenchError {
-    /// Whose turn it is to change something.
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             BenchError::Unreachable { .. } | BenchError::NoModel { .. } => ErrorKind::Workload,
@@ -72,8 +48,7 @@ impl BenchError {
         }
     }
 
-    /// What helps.
-    pub fn hint(&self) -> Option<Hint> {
+    pub(crate) fn hint(&self) -> Option<Hint> {
         match self {
             BenchError::Unreachable { url, .. } => Some(Hint::command(format!("curl -i {url}/v1/models"))),
             BenchError::NoModel { .. } => Some(Hint::words("give the model's name: --model NAME")),

@@ -9,90 +9,43 @@ use crate::shell::word;
 
 /// A failure.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the message of each variant says what it is")]
 pub enum CompareError {
-    /// Nothing to compare with.
     #[error("a comparison needs at least two inputs")]
     OneInput,
-    /// A gate that cannot be read.
     #[error("not a gate: {text:?}")]
-    Gate {
-        /// The gate.
-        text: String,
-    },
-    /// A number that there is not.
+    Gate { text: String },
     #[error("there is no metric {name:?}")]
-    Metric {
-        /// The name.
-        name: String,
-        /// Names like it.
-        near: Vec<String>,
-    },
-    /// A gate over what was not measured.
+    Metric { name: String, near: Vec<String> },
     #[error("{gate} cannot be evaluated: {why}")]
-    NotJudged {
-        /// The gate.
-        gate: String,
-        /// Why.
-        why: String,
-        /// Whether more rounds would help: both sides have it, with too few.
-        too_few: bool,
-    },
-    /// An export of nothing.
+    NotJudged { gate: String, why: String, too_few: bool },
     #[error("{path} has no metric to export")]
-    NothingToExport {
-        /// The run or trace.
-        path: PathBuf,
-    },
-    /// An export that there is not.
+    NothingToExport { path: PathBuf },
     #[error("there is no export {name:?}")]
-    Export {
-        /// The name.
-        name: String,
-    },
-    /// A file of values that cannot be read.
+    Export { name: String },
     #[error("cannot read {path}: {why}")]
-    Values {
-        /// The file or run.
-        path: PathBuf,
-        /// Why.
-        why: String,
-    },
-    /// A column that there is not.
+    Values { path: PathBuf, why: String },
     #[error("{path} has no column {name:?}")]
-    Column {
-        /// The file.
-        path: PathBuf,
-        /// The column.
-        name: String,
-        /// What there is.
-        columns: Vec<String>,
-    },
+    Column { path: PathBuf, name: String, columns: Vec<String> },
 }
 
 impl CompareError {
-    /// For a name that is no metric.
     pub(crate) fn metric(name: &str) -> Self {
         let names: Vec<&str> = headline::ALL.iter().map(HeadlineMetric::name).collect();
         let near = rooflens_compose::near(name, names);
         CompareError::Metric { name: name.to_owned(), near }
     }
 
-    /// Whose turn it is to change something.
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {
-            CompareError::OneInput
-            | CompareError::Gate { .. }
-            | CompareError::Metric { .. }
-            | CompareError::Export { .. }
-            | CompareError::Column { .. } => ErrorKind::Usage,
             CompareError::NotJudged { .. }
             | CompareError::NothingToExport { .. }
             | CompareError::Values { .. } => ErrorKind::Data,
+            _ => ErrorKind::Usage,
         }
     }
 
-    /// What helps.
-    pub fn hint(&self) -> Hint {
+    pub(crate) fn hint(&self) -> Hint {
         Hint::words(match self {
             CompareError::OneInput => "rooflens compare BEFORE AFTER".to_owned(),
             CompareError::Gate { .. } => "as in --fail-on 'tpot_p50>+3%' or 'ttft_p99>250ms'".to_owned(),

@@ -12,166 +12,55 @@ use crate::shell::word;
 
 /// A question that cannot be answered.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the message of each variant says what it is")]
 pub enum CostError {
-    /// There is no config at the path.
     #[error("no config at {path}")]
-    NoConfig {
-        /// The path.
-        path: PathBuf,
-        /// Existing paths that may have been meant, best first.
-        near: Vec<PathBuf>,
-    },
-    /// The Hugging Face cache does not have the model, or not this revision of it.
+    NoConfig { path: PathBuf, near: Vec<PathBuf> },
     #[error("{} is neither a path nor in the Hugging Face cache{}", .name.repository, has_others(.known))]
-    NotCached {
-        /// Its name.
-        name: HubName,
-        /// The caches that were looked into.
-        caches: Vec<PathBuf>,
-        /// Revisions that they have.
-        known: Vec<String>,
-    },
-    /// A list of values that is empty.
+    NotCached { name: HubName, caches: Vec<PathBuf>, known: Vec<String> },
     #[error("{axis} has no values")]
-    NoValues {
-        /// What has none.
-        axis: String,
-    },
-    /// A question about no model, or more than can be compared.
+    NoValues { axis: String },
     #[error("{given} models were named: one is wanted, or two to compare")]
-    ModelCount {
-        /// How many were named.
-        given: usize,
-    },
-    /// There is a config, and no weights beside it.
+    ModelCount { given: usize },
     #[error("no weights in {folder}")]
-    NoWeights {
-        /// The model's folder.
-        folder: PathBuf,
-        /// Its name on the hub, where it was found by that.
-        name: Option<HubName>,
-    },
-    /// A file could not be read.
+    NoWeights { folder: PathBuf, name: Option<HubName> },
     #[error("cannot read {path}: {source}")]
-    UnreadableFile {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// A file is larger than any of its kind.
+    UnreadableFile { path: PathBuf, source: std::io::Error },
     #[error("{path} has {bytes} bytes: too large for a config")]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// Its size.
-        bytes: u64,
-    },
-    /// A config cannot be turned into a model.
+    TooLarge { path: PathBuf, bytes: u64 },
     #[error("{path}: {source}")]
-    Config {
-        /// The config.
-        path: PathBuf,
-        /// Why.
-        source: ConfigError,
-    },
-    /// A key that was set makes a config unreadable.
+    Config { path: PathBuf, source: ConfigError },
     #[error("--set: {source}")]
-    Setting {
-        /// Why.
-        source: ConfigError,
-        /// A key that was set, and what the config has there.
-        was: Option<(String, u64)>,
-    },
-    /// A key is set twice.
+    Setting { source: ConfigError, was: Option<(String, u64)> },
     #[error("--set {key} is given twice")]
-    SetTwice {
-        /// The key.
-        key: String,
-    },
-    /// Something is held, but nothing changes.
+    SetTwice { key: String },
     #[error("--hold: nothing is changed, so nothing has to be adjusted")]
     NothingChanged,
-    /// The key that is set cannot make up for itself.
     #[error("--by {key}: the key is set by --set, so it cannot be adjusted too")]
-    SetAndBy {
-        /// The key.
-        key: String,
-    },
-    /// A device is not known, or a file of the project's own devices is wrong.
+    SetAndBy { key: String },
     #[error(transparent)]
     Hardware(HardwareError),
-    /// The cost cannot be estimated.
     #[error(transparent)]
     Estimate(#[from] EstimateError),
-    /// A change cannot be made up for.
     #[error("{}", cannot_hold(.source, *.held, .by.as_deref()))]
-    Hold {
-        /// Why.
-        source: HoldError,
-        /// What was to be held.
-        held: Held,
-        /// By which key, where one was named.
-        by: Option<String>,
-    },
-    /// A number format is not known.
+    Hold { source: HoldError, held: Held, by: Option<String> },
     #[error("{flag} {name}: there is no such format")]
-    UnknownFormat {
-        /// The flag.
-        flag: &'static str,
-        /// The name.
-        name: String,
-        /// Formats that there are.
-        known: Vec<&'static str>,
-    },
-    /// `--image-size` is not a size.
+    UnknownFormat { flag: &'static str, name: String, known: Vec<&'static str> },
     #[error("{text:?} is not an image size")]
-    BadImageSize {
-        /// What was typed.
-        text: String,
-    },
-    /// `--routing` is not understood.
+    BadImageSize { text: String },
     #[error("--routing {text}: {reason}")]
-    BadRouting {
-        /// What was typed.
-        text: String,
-        /// Why.
-        reason: String,
-    },
-    /// The file of `--routing` cannot be used.
+    BadRouting { text: String, reason: String },
     #[error("--routing {text}: {reason}")]
-    BadRoutingFile {
-        /// The file.
-        text: String,
-        /// Why.
-        reason: String,
-    },
-    /// A share is not between 0 and 1.
+    BadRoutingFile { text: String, reason: String },
     #[error("{flag} {value}: expected a fraction above 0 and at most 1")]
-    BadShare {
-        /// The flag.
-        flag: &'static str,
-        /// Its value.
-        value: f64,
-    },
-    /// `--assume` is not understood.
+    BadShare { flag: &'static str, value: f64 },
     #[error("--assume {reason}")]
-    BadAssumption {
-        /// Why.
-        reason: String,
-    },
-    /// A sweep is too large.
+    BadAssumption { reason: String },
     #[error("{points} points; at most {most} can be computed at once")]
-    TooManyPoints {
-        /// How many.
-        points: usize,
-        /// How many may be.
-        most: usize,
-    },
+    TooManyPoints { points: usize, most: usize },
 }
 
 impl CostError {
-    /// Whose turn it is to change something.
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             CostError::NoConfig { .. }
@@ -181,30 +70,14 @@ impl CostError {
             | CostError::TooLarge { .. }
             | CostError::Config { .. }
             | CostError::BadRoutingFile { .. } => ErrorKind::Data,
-            CostError::Hardware(error) => match error {
-                HardwareError::Unknown { .. } => ErrorKind::Usage,
-                // A file of the project's own devices.
-                _ => ErrorKind::Data,
-            },
-            CostError::ModelCount { .. }
-            | CostError::NoValues { .. }
-            | CostError::Estimate(_)
-            | CostError::Setting { .. }
-            | CostError::SetTwice { .. }
-            | CostError::NothingChanged
-            | CostError::SetAndBy { .. }
-            | CostError::Hold { .. }
-            | CostError::UnknownFormat { .. }
-            | CostError::BadImageSize { .. }
-            | CostError::BadRouting { .. }
-            | CostError::BadShare { .. }
-            | CostError::BadAssumption { .. }
-            | CostError::TooManyPoints { .. } => ErrorKind::Usage,
+            CostError::Hardware(HardwareError::Unknown { .. }) => ErrorKind::Usage,
+            // A file of the project's own devices.
+            CostError::Hardware(_) => ErrorKind::Data,
+            _ => ErrorKind::Usage,
         }
     }
 
-    /// What helps: a command wherever there is one.
-    pub fn hint(&self) -> Hint {
+    pub(crate) fn hint(&self) -> Hint {
         if let CostError::NotCached { name, known, .. } = self {
             let words = match known.as_slice() {
                 [] => "Rooflens does not download models:".to_owned(),
@@ -292,7 +165,7 @@ fn config(path: &Path, error: &ConfigError) -> String {
         ConfigError::UnknownArchitecture { .. } | ConfigError::Unread { .. } => {
             "rooflens list families shows the known architectures".to_owned()
         }
-        ConfigError::Missing { key } => format!("give it: --set {key}=VALUE"),
+        ConfigError::Missing(key) => format!("give it: --set {key}=VALUE"),
         ConfigError::Wrong { key, .. } => format!("set it: --set {key}=VALUE"),
         ConfigError::Contradiction { right, .. } => format!("set one of them: --set {right}=VALUE"),
         ConfigError::TwoNames { key, .. } => format!("set it: --set {key}=VALUE"),
@@ -327,15 +200,15 @@ fn estimate(error: &EstimateError) -> String {
             };
             format!("as in --{} {usual}", fault.what)
         }
-        EstimateError::Parallel { .. } => "as in --tp 8 --ep 8, or --tp 4 --pp 2".to_owned(),
-        EstimateError::Encoder { .. } => {
+        EstimateError::Parallel(_) => "as in --tp 8 --ep 8, or --tp 4 --pp 2".to_owned(),
+        EstimateError::Encoder(_) => {
             "encoder-decoder models: --prefill 512 is the input, --context 64 --encoder-tokens 512 a decode step"
                 .to_owned()
         }
-        EstimateError::Images { reason } if reason.ends_with("no vision tower") => {
+        EstimateError::Images(reason) if reason.ends_with("no vision tower") => {
             "leave out --images, --image-size and --crops".to_owned()
         }
-        EstimateError::Images { .. } => "as in --images 1 --image-size 1024x768".to_owned(),
+        EstimateError::Images(_) => "as in --images 1 --image-size 1024x768".to_owned(),
     }
 }
 

@@ -4,19 +4,11 @@
 mod bench;
 mod compare;
 mod cost;
-mod fleet;
-mod hint;
-mod hints;
-mod kind;
-mod measure;
-pub(crate) mod place;
-mod runs;
+mod place;
 
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::Path;
 
-use rooflens_collect::kernel_regex::RegexError;
-use rooflens_collect::nsys_export::ExportError;
-use rooflens_collect::profilers::ncu::NcuRefusal;
 use rooflens_collect::project::{FaultClass, ProjectError};
 use rooflens_collect::{ExecuteError, PlanError};
 use rooflens_compose::ComposeError;
@@ -26,366 +18,286 @@ use rooflens_schema::SchemaError;
 pub use self::bench::BenchError;
 pub use self::compare::CompareError;
 pub use self::cost::CostError;
-pub use self::fleet::FleetError;
-pub use self::hint::Hint;
-pub use self::kind::ErrorKind;
-pub(crate) use self::measure::MeasureError;
-pub(crate) use self::runs::RunsError;
-use crate::text::counted;
+use crate::shell::word;
 
-/// A failure.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A question about no input.
-    #[error("no trace or run was named")]
-    NoInput,
-    /// The input does not exist.
-    #[error("{path} does not exist")]
-    Missing {
-        /// The input.
-        path: PathBuf,
-        /// Existing paths that may have been meant, best first.
-        near: Vec<PathBuf>,
-    },
-    /// The input could not be read.
-    #[error(transparent)]
-    Unreadable(IngestError),
-    /// A report of single launches could not be read.
-    #[error(transparent)]
-    UnreadableReport(IngestError),
-    /// Launches of two profilers are of two devices.
-    #[error(
-        "{amd} is from rocprof-compute and {other} is not: only launches of one profiler can be read at \
-             a time"
-    )]
-    TwoProfilers {
-        /// The folder of rocprof-compute.
-        amd: PathBuf,
-        /// The other input.
-        other: PathBuf,
-    },
-    /// A report of single launches where a timeline is needed.
-    #[error("{path} is a Nsight Compute report: it has single launches and no timeline")]
-    NotATimeline {
-        /// The report.
-        path: PathBuf,
-    },
-    /// A report of Nsight Systems could not be exported.
-    #[error(transparent)]
-    Export(ExportError),
-    /// A table of kernels does not tell phases or ranges.
-    #[error("{path} is a table of kernels: it does not record phases or ranges")]
-    NoPhases {
-        /// The table.
-        path: PathBuf,
-    },
-    /// A list of kernels that is none.
-    #[error("{path} is not a list of kernels: {why}")]
-    NotAList {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        why: String,
-    },
-    /// An expression for names of kernels that cannot be used.
-    #[error("{place}: '{regex}' is not a supported regular expression, {error}")]
-    KernelRegex {
-        /// The option, or the file and entry.
-        place: String,
-        /// As it was given.
-        regex: String,
-        /// What is wrong with it, and where.
-        error: RegexError,
-    },
-    /// Nsight Compute profiled nothing, and said why.
-    #[error("{}", match refusal {
-        NcuRefusal::NoDriver => "Nsight Compute found no CUDA driver",
-        NcuRefusal::NoPermission => "the driver does not let this user read counters (ERR_NVGPUCTRPERM)",
-        NcuRefusal::NoKernels => "Nsight Compute profiled no kernel",
-    })]
-    NotProfiled {
-        /// Why.
-        refusal: NcuRefusal,
-    },
-    /// Nsight Compute left no report.
-    #[error("the profiled program {verdict}; there is no report")]
-    ProfilerFailed {
-        /// Outcome.
-        verdict: String,
-        /// Where its words are.
-        logs: PathBuf,
-    },
-    /// No kernel is of the phase.
-    #[error("no kernel is in phase {phase}; {} in other phases or none", counted(usize::try_from(*others).unwrap_or(usize::MAX), "kernel"))]
-    EmptyPhase {
-        /// The phase.
-        phase: &'static str,
-        /// How many are of others.
-        others: u64,
-    },
-    /// A folder without a trace, though one near it has some.
-    #[error("no trace in folder {path}, but there is one in {inside}")]
-    TracesElsewhere {
-        /// The folder.
-        path: PathBuf,
-        /// The folder with traces, or with the run.
-        inside: PathBuf,
-    },
-    /// The run directory could not be read.
-    #[error(transparent)]
-    UnreadableRun(SchemaError),
-    /// Ctrl-C before there was anything to report.
-    #[error("stopped before any record was read")]
+/// The kind of a failure: whose turn it is to change something. A command line gives each kind an exit code, a
+/// library an exception.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The request or the configuration is wrong.
+    Usage,
+    /// A tool, a permission or disk space is missing.
+    Environment,
+    /// The profiled or measured workload failed.
+    Workload,
+    /// The input is missing or cannot be read.
+    Data,
+    /// The observer asked to stop before there was a result.
     Interrupted,
-    /// A run directory among other inputs.
-    #[error("{path} is a run directory: it is analysed alone")]
-    RunAmongOthers {
-        /// The run.
-        path: PathBuf,
-    },
-    /// The layers of a run are stored: a capture comes too late.
-    #[error("{path} is a run directory: a capture is read together with the traces")]
-    CaptureOfRun {
-        /// The run.
-        path: PathBuf,
-    },
-    /// Neither one capture for all nor one a trace.
-    #[error("{captures} captures for {traces} traces: give one for all, or one for each in their order")]
-    CaptureCount {
-        /// Captures given.
-        captures: usize,
-        /// Traces given.
-        traces: usize,
-    },
-    /// Standard input can be read once.
-    #[error("`-` (standard input) is given more than once")]
-    StdinTwice,
-    /// A log of products for a run that has its tables.
-    #[error("a run directory already has its tables: --gemms needs a trace")]
-    GemmsOfRun,
-    /// A log of products without a trace of its own.
-    #[error(
-        "{path} matches no trace: with several traces, the rank is read from the file name, as in \
-         cublas_rank3.log"
-    )]
-    GemmsOfWhom {
-        /// The log.
-        path: PathBuf,
-    },
-    /// The ledger can have no floor.
-    #[error("no lower bound can be computed: {reason}")]
-    NoFloor {
-        /// What is missing.
-        reason: String,
-    },
-    /// The model of the command line cannot have made the trace.
-    #[error("{model} is not the model of this trace: {}", disagreements.join("; "))]
-    ModelDoesNotFit {
-        /// The model.
-        model: String,
-        /// What contradicts it.
-        disagreements: Vec<String>,
-    },
-    /// A table of kernels without the time that all took.
-    #[error("{path} has no timeline: the wall time and the number of steps are not known")]
-    NoWallTime {
-        /// The table.
-        path: PathBuf,
-    },
-    /// What was told of a table of kernels cannot be.
-    #[error("the table does not fit --wall: {reason}")]
-    WrongWallTime {
-        /// Why.
-        reason: String,
-    },
-    /// A changed model without a floor to change.
-    #[error("no changed model can be shown: {reason}")]
-    NoWhatIf {
-        /// What is missing.
-        reason: String,
-    },
-    /// The output folder holds something else.
-    #[error("{path} is not empty and not a Rooflens run: nothing was written")]
-    NotOurs {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The output folder is a file.
-    #[error("{path} is not a folder")]
-    NotAFolder {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The output folder is the run that is read.
-    #[error("{path} is the input run: it already has its tables")]
-    SameRun {
-        /// The run.
-        path: PathBuf,
-    },
-    /// Tables could not be written.
-    #[error(transparent)]
-    UnwritableTables(SchemaError),
-    /// A file could not be written.
-    #[error("cannot write {path}: {source}")]
-    Unwritable {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// A question about cost cannot be answered.
-    #[error(transparent)]
-    Cost(#[from] CostError),
-    /// There is no project.
-    #[error("{}", no_project(path.as_deref()))]
-    NoProject {
-        /// The folder that was asked for.
-        path: Option<PathBuf>,
-    },
-    /// An operation on a project failed.
-    #[error("{}", place::placed(&.0.to_string(), .0.place.as_deref()))]
-    Project(ProjectError),
-    /// There is no folder of configs.
-    #[error("there is no config folder {path}")]
-    NoConfigFolder {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// A setting with an old name whose value has no counterpart.
-    #[error("{problem}")]
-    OldName {
-        /// Which, and why.
-        problem: String,
-    },
-    /// The config cannot be composed.
-    #[error("{}", place::described(.0))]
-    Compose(ComposeError),
-    /// A device does not enforce the power limit that the config asks for.
-    #[error("{what}")]
-    PowerLimit {
-        /// What is wrong.
-        what: String,
-        /// What helps.
-        hint: String,
-    },
-    /// No plan can be made of the config.
-    #[error("{}", place::planned(.0))]
-    Plan(PlanError),
-    /// A step of a run could not be taken.
-    #[error(transparent)]
-    Execute(#[from] ExecuteError),
-    /// A device could not be measured.
-    #[error(transparent)]
-    Measure(#[from] MeasureError),
-    /// A comparison or a trend cannot be made.
-    #[error(transparent)]
-    Compare(#[from] CompareError),
-    /// A store, or a question to one.
-    #[error(transparent)]
-    Fleet(#[from] FleetError),
-    /// A folder of runs, or a run of it.
-    #[error(transparent)]
-    Runs(#[from] RunsError),
-    /// A load test cannot be made.
-    #[error(transparent)]
-    Bench(#[from] BenchError),
-    /// Traces that cannot be ranks of one job.
-    #[error("{one} and {other} are not ranks of the same job: {why}")]
-    NotOneJob {
-        /// A trace.
-        one: String,
-        /// Another.
-        other: String,
-        /// What tells them apart.
-        why: String,
-    },
-    /// The folder of a run is taken.
-    #[error("{path} already has a run: nothing was started")]
-    RunExists {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// `explain` does not know the name.
-    #[error("{name:?} is not known")]
-    UnknownName {
-        /// The name.
-        name: String,
-        /// Names that may have been meant, best first.
-        near: Vec<String>,
-    },
+}
+
+impl ErrorKind {
+    /// Its word in JSON and in other languages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorKind::Usage => "usage",
+            ErrorKind::Environment => "environment",
+            ErrorKind::Workload => "workload",
+            ErrorKind::Data => "data",
+            ErrorKind::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What helps: words, a command to paste, or both. A command line shows both on one line; a library may leave the
+/// command out.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Hint {
+    /// Empty where the command says it all.
+    pub(crate) words: String,
+    /// A command of the shell that helps.
+    pub command: Option<String>,
+}
+
+impl Hint {
+    /// Words alone.
+    pub fn words(words: impl Into<String>) -> Self {
+        Hint { words: words.into(), command: None }
+    }
+
+    /// A command alone.
+    pub fn command(command: impl Into<String>) -> Self {
+        Hint { words: String::new(), command: Some(command.into()) }
+    }
+
+    /// Words that lead to a command; they end with their own punctuation.
+    pub fn leading(words: impl Into<String>, command: impl Into<String>) -> Self {
+        Hint { words: words.into(), command: Some(command.into()) }
+    }
+
+    /// The command that installs Rooflens with a feature that this build was made without.
+    pub fn feature(name: &str) -> Self {
+        Hint::leading(
+            "from a clone of the repository, install Rooflens with this feature:",
+            format!("cargo install --locked --path crates/rooflens --features {name}"),
+        )
+    }
+
+    /// Names that may have been meant; where there are none, something else.
+    pub(crate) fn near(near: &[String], otherwise: impl FnOnce() -> Hint) -> Self {
+        match near {
+            [] => otherwise(),
+            near => Hint::words(format!("did you mean {}?", near.join(", "))),
+        }
+    }
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.command {
+            None => f.write_str(&self.words),
+            Some(command) if self.words.is_empty() => f.write_str(command),
+            Some(command) => write!(f, "{} {command}", self.words),
+        }
+    }
+}
+
+/// A failure: what happened, whose turn it is to change something, and what helps.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    hint: Option<Hint>,
+    cause: Cause,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Unreadable,
+    RunExists,
+    NoStore,
+    Other,
 }
 
 impl Error {
+    fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Error { kind, message: message.into(), hint: None, cause: Cause::Other }
+    }
+
+    /// The request or the configuration is wrong.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Usage, message)
+    }
+
+    /// A tool, a permission or disk space is missing.
+    pub fn environment(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Environment, message)
+    }
+
+    /// The input is missing or cannot be read.
+    pub fn data(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Data, message)
+    }
+
+    pub(crate) fn workload(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Workload, message)
+    }
+
+    pub(crate) fn interrupted() -> Self {
+        Error::stopped("stopped before any record was read")
+    }
+
+    pub(crate) fn stopped(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Interrupted, message)
+    }
+
+    /// The same with what helps.
+    #[must_use]
+    pub fn hinted(mut self, hint: impl Into<Option<Hint>>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// The same with words that help.
+    #[must_use]
+    pub fn words(self, words: impl Into<String>) -> Self {
+        self.hinted(Hint::words(words))
+    }
+
+    /// The same with a command that helps.
+    #[must_use]
+    pub fn command(self, command: impl Into<String>) -> Self {
+        self.hinted(Hint::command(command))
+    }
+
+    pub(crate) fn because(mut self, cause: Cause) -> Self {
+        self.cause = cause;
+        self
+    }
+
+    pub(crate) fn is(&self, cause: Cause) -> bool {
+        self.cause == cause
+    }
+
     /// Whose turn it is to change something.
     pub fn kind(&self) -> ErrorKind {
-        match self {
-            Error::Missing { .. }
-            | Error::Unreadable(_)
-            | Error::UnreadableReport(_)
-            | Error::TwoProfilers { .. }
-            | Error::NotATimeline { .. }
-            | Error::NotAList { .. }
-            | Error::EmptyPhase { .. }
-            | Error::TracesElsewhere { .. }
-            | Error::UnreadableRun(_)
-            | Error::Export(ExportError::Failed { .. }) => ErrorKind::Data,
-            Error::NotProfiled { refusal } => kind_of_refusal(*refusal),
-            Error::ProfilerFailed { .. } => ErrorKind::Workload,
-            Error::Interrupted => ErrorKind::Interrupted,
-            Error::Cost(error) => error.kind(),
-            Error::Measure(error) => error.kind(),
-            Error::Compare(error) => error.kind(),
-            Error::Bench(error) => error.kind(),
-            Error::Fleet(error) => error.kind(),
-            Error::Runs(error) => error.kind(),
-            Error::Project(error) => kind_of_project(error.class),
-            Error::NoConfigFolder { .. }
-            | Error::NoProject { .. }
-            | Error::OldName { .. }
-            | Error::Compose(_)
-            | Error::Plan(_)
-            | Error::RunExists { .. }
-            | Error::RunAmongOthers { .. }
-            | Error::CaptureOfRun { .. }
-            | Error::CaptureCount { .. }
-            | Error::NotOneJob { .. }
-            | Error::StdinTwice
-            | Error::NoInput
-            | Error::GemmsOfRun
-            | Error::GemmsOfWhom { .. }
-            | Error::NoPhases { .. }
-            | Error::KernelRegex { .. }
-            | Error::NoFloor { .. }
-            | Error::ModelDoesNotFit { .. }
-            | Error::NoWallTime { .. }
-            | Error::WrongWallTime { .. }
-            | Error::NoWhatIf { .. }
-            | Error::NotOurs { .. }
-            | Error::NotAFolder { .. }
-            | Error::SameRun { .. }
-            | Error::UnknownName { .. } => ErrorKind::Usage,
-            Error::Export(_)
-            | Error::UnwritableTables(_)
-            | Error::Unwritable { .. }
-            | Error::Execute(_)
-            | Error::PowerLimit { .. } => ErrorKind::Environment,
-        }
+        self.kind
     }
 
     /// What helps.
     pub fn hint(&self) -> Option<Hint> {
-        hints::of(self)
+        self.hint.clone()
     }
 }
 
-/// Whether the machine is to blame.
-fn kind_of_refusal(refusal: NcuRefusal) -> ErrorKind {
-    match refusal {
-        NcuRefusal::NoDriver | NcuRefusal::NoPermission => ErrorKind::Environment,
-        // Without a driver there is nothing to profile; with one, the workload had no such launch.
-        NcuRefusal::NoKernels if Path::new("/proc/driver/nvidia").exists() => ErrorKind::Workload,
-        NcuRefusal::NoKernels => ErrorKind::Environment,
+impl Error {
+    pub(crate) fn unreadable(error: IngestError) -> Self {
+        let hint = match &error {
+            IngestError::Io { path, .. } => Hint::command(format!("ls -l {}", word(path))),
+            IngestError::Unknown { source_name, beginning } if is_model_config(beginning) => Hint::leading(
+                "of the config of a model:",
+                format!("rooflens cost {}", word(Path::new(source_name))),
+            ),
+            IngestError::Empty { .. } | IngestError::Unknown { .. } | IngestError::EmptyFolder { .. } => {
+                Hint::command("rooflens list formats")
+            }
+            IngestError::NoRecords { .. } => Hint::leading(
+                "was the profiler stopped and its trace exported?",
+                "rooflens explain no_records",
+            ),
+            IngestError::SeveralRanks { .. } => Hint::words(
+                "rooflens analyze DIR, the folder of the traces or the run directory that it was exported from",
+            ),
+        };
+        Error::data(error.to_string()).hinted(hint).because(Cause::Unreadable)
     }
+
+    pub(crate) fn unreadable_run(error: SchemaError) -> Self {
+        let hint = match &error {
+            SchemaError::NotARun { path, .. } if path.is_file() => Hint::leading(
+                "of a trace, write the run directory first:",
+                format!("rooflens analyze {} -o RUN", word(path)),
+            ),
+            SchemaError::NoTrace { path } => Hint::leading(
+                "what was measured is in its report/metrics.json, and is compared by:",
+                format!("rooflens compare OTHER {}", word(path)),
+            ),
+            _ => Hint::leading("import the trace again:", "rooflens import TRACE -o RUN"),
+        };
+        Error::data(error.to_string()).hinted(hint)
+    }
+
+    /// Tables could not be written.
+    pub fn unwritable_tables(error: SchemaError) -> Self {
+        Error::environment(error.to_string()).words(DISK)
+    }
+
+    /// A file could not be written.
+    pub fn unwritable(path: impl AsRef<Path>, source: std::io::Error) -> Self {
+        let path = path.as_ref();
+        let error = Error::environment(format!("cannot write {}: {source}", path.display()));
+        match path.parent().filter(|folder| *folder != Path::new("") && !folder.exists()) {
+            Some(folder) => error.command(format!("mkdir -p {}", word(folder))),
+            None => error.words(DISK),
+        }
+    }
+
+    pub(crate) fn not_a_folder(path: &Path) -> Self {
+        Error::usage(format!("{} is not a folder", path.display()))
+            .words(format!("choose a folder: -o {}", word(&path.with_extension("run"))))
+    }
+
+    pub(crate) fn not_ours(path: &Path) -> Self {
+        Error::usage(format!("{} is not empty and not a Rooflens run: nothing was written", path.display()))
+            .words(format!("choose a new or empty folder: -o {}", word(&path.join("rooflens-run"))))
+    }
+
+    pub(crate) fn no_floor(reason: impl fmt::Display) -> Self {
+        Error::usage(format!("no lower bound can be computed: {reason}"))
+            .words("rooflens list hardware names the devices")
+    }
+
+    /// There is no folder of configs.
+    pub fn no_config_folder(path: &Path) -> Self {
+        Error::usage(format!("there is no config folder {}", path.display())).words(
+            "rooflens init NEW_PROJECT creates one; another folder: --config-dir DIR; one model without a project: \
+             rooflens run --model NAME_OR_FOLDER",
+        )
+    }
+
+    /// The config cannot be composed.
+    pub fn compose(error: ComposeError) -> Self {
+        Error::usage(place::described(&error)).hinted(error.hint().map(Hint::words))
+    }
+
+    pub(crate) fn plan(error: PlanError) -> Self {
+        Error::usage(place::planned(&error)).words(error.hint())
+    }
+
+    /// An operation on a project failed.
+    pub fn project(error: ProjectError) -> Self {
+        let message = place::placed(&error.to_string(), error.place.as_deref());
+        Error::new(kind_of_project(error.class), message).hinted(error.hint.map(Hint::words))
+    }
+
+    /// The engine is a separate program, and it is not installed.
+    pub fn no_engine(program: &str) -> Self {
+        Error::environment(format!("{program} is not installed")).hinted(Hint::leading(
+            "the engine is a program of its own; from a clone of the repository:",
+            format!(
+                "cargo install --locked --path engines/{program}; without it, DuckDB reads the same files: \
+                 rooflens export duckdb --views --store STORE"
+            ),
+        ))
+    }
+}
+
+const DISK: &str = "rooflens doctor checks whether this folder is writable; df -h . shows the free space";
+
+fn is_model_config(beginning: &str) -> bool {
+    ["architectures", "_name_or_path", "model_type", "attention_"].iter().any(|key| beginning.contains(key))
 }
 
 /// The kind of a failure with a project.
@@ -398,14 +310,43 @@ pub fn kind_of_project(class: FaultClass) -> ErrorKind {
     }
 }
 
-fn no_project(path: Option<&Path>) -> String {
-    match path {
-        Some(path) => format!("the project {} is not a folder", path.display()),
-        None => "neither this folder nor a parent folder is a project".to_owned(),
+impl From<ExecuteError> for Error {
+    fn from(error: ExecuteError) -> Self {
+        Error::environment(error.to_string()).words(error.hint())
     }
 }
 
-/// The last part of a path.
+impl From<CostError> for Error {
+    fn from(error: CostError) -> Self {
+        Error::new(error.kind(), error.to_string()).hinted(error.hint())
+    }
+}
+
+impl From<CompareError> for Error {
+    fn from(error: CompareError) -> Self {
+        Error::new(error.kind(), error.to_string()).hinted(error.hint())
+    }
+}
+
+impl From<BenchError> for Error {
+    fn from(error: BenchError) -> Self {
+        Error::new(error.kind(), error.to_string()).hinted(error.hint())
+    }
+}
+
 fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_command_are_one_line() {
+        assert_eq!(Hint::words("add --yes").to_string(), "add --yes");
+        assert_eq!(Hint::command("ls -l").to_string(), "ls -l");
+        let both = Hint::leading("did you mean a.json?", "rooflens analyze a.json");
+        assert_eq!(both.to_string(), "did you mean a.json? rooflens analyze a.json");
+    }
 }

@@ -2,24 +2,19 @@
 
 use rooflens_collect::PlanError;
 use rooflens_compose::value::ValueSource;
-use rooflens_compose::{ComposeError, Fault, ProblemPlace};
+use rooflens_compose::{ComposeError, ProblemPlace};
 
 use crate::config::origins;
 
 /// The fact, and below it the place: file, line and column, the line as it is written, and a caret.
 pub(crate) fn described(error: &ComposeError) -> String {
-    let fact = match &*error.fault {
-        // Its place is shown below.
-        Fault::Yaml(error) => error.problem.to_string(),
-        _ => error.to_string(),
-    };
-    placed(&fact, error.place.as_deref())
+    placed(&error.to_string(), error.place.as_deref())
 }
 
 /// The same of a config that no plan can be made of. The planner reads no files; the line is looked
 /// up here.
-pub fn planned(error: &PlanError) -> String {
-    let place = error.place().map(|place| {
+pub(crate) fn planned(error: &PlanError) -> String {
+    let place = error.place.as_deref().map(|place| {
         let mut place = place.clone();
         if let ValueSource::File(file) = &place.origin.source
             && let Some(line) = usize::try_from(place.origin.line).ok().and_then(|line| line.checked_sub(1))
@@ -32,7 +27,6 @@ pub fn planned(error: &PlanError) -> String {
     placed(&error.to_string(), place.as_ref())
 }
 
-/// A fact with its place below.
 pub(crate) fn placed(fact: &str, place: Option<&ProblemPlace>) -> String {
     match place {
         Some(place) if !is_told(fact, place) => format!("{fact}\n{}", shown(place)),
@@ -40,7 +34,6 @@ pub(crate) fn placed(fact: &str, place: Option<&ProblemPlace>) -> String {
     }
 }
 
-/// Whether the fact names its place already.
 fn is_told(fact: &str, place: &ProblemPlace) -> bool {
     match &place.origin.source {
         ValueSource::CommandLine(argument) => fact.contains(argument.as_ref()),

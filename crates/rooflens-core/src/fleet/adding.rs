@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rooflens_schema::RunDir;
-use rooflens_store::{AddOptions, AddedRun, StoreError};
+use rooflens_store::{AddOptions, AddedRun};
 
 use super::documents::{FailedRun, StoreAddedDocument};
 use super::store::{block_on, now, open};
-use crate::error::{Error, ErrorKind, FleetError};
+use crate::document::SchemaTag;
+use crate::error::{Cause, Error, ErrorKind};
 use crate::observer::{Event, SharedObserver, Stop};
 use crate::run::Run;
 use crate::run_index::KeptNumbers;
@@ -33,12 +34,11 @@ pub struct AddRunsRequest {
 pub fn add(request: &AddRunsRequest, observer: &SharedObserver) -> Result<StoreAddedDocument, Error> {
     if is_run(Path::new(&request.store)) {
         let why = format!("{} is a run directory: give the store a folder of its own", request.store);
-        return Err(FleetError::Choice(why).into());
+        return Err(Error::usage(why));
     }
     let store = open(&request.store)?;
     // Whoever may not list all tenants is not told.
-    let is_new =
-        matches!(block_on(store.tenants()), Err(Error::Fleet(FleetError::Store(StoreError::Absent { .. }))));
+    let is_new = block_on(store.tenants()).is_err_and(|error| error.is(Cause::NoStore));
     let (mut added, mut failed): (Vec<AddedRun>, Vec<FailedRun>) = Default::default();
     let runs: Vec<PathBuf> = request.runs.iter().flat_map(|path| run_folders(path)).collect();
     for folder in &runs {
@@ -68,7 +68,8 @@ pub fn add(request: &AddRunsRequest, observer: &SharedObserver) -> Result<StoreA
             }
         }
     }
-    Ok(StoreAddedDocument::new(&request.store, is_new, added, failed))
+    let (schema, store) = (SchemaTag::new("store-added"), request.store.clone());
+    Ok(StoreAddedDocument { schema, store, is_new, runs: added, failed })
 }
 
 /// What `compare` says of a run, how far it was from the device's peaks, and what a trace tells of its steps.

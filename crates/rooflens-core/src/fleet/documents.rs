@@ -1,10 +1,12 @@
-//! What is said about a store, for programs.
+//! What is said about a store and the queries to it, for programs.
 
-use rooflens_store::{AddedRun, ChangedDay, DamagedFile, StoredRun, Vacuumed, VerifiedStore};
+use rooflens_queries::{NamedQuery, QueryColumn, QueryParameter};
+use rooflens_store::{AddedRun, ChangedDay, DamagedFile, StoredRun};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::answer::AnswerColumn;
 use crate::document::SchemaTag;
 use crate::run_index::IndexedRun;
 
@@ -34,13 +36,6 @@ pub struct FailedRun {
     /// What helps, where that is known.
     #[serde(default)]
     pub hint: Option<String>,
-}
-
-impl StoreAddedDocument {
-    pub(super) fn new(store: &str, is_new: bool, runs: Vec<AddedRun>, failed: Vec<FailedRun>) -> Self {
-        let schema = SchemaTag::new("store-added");
-        StoreAddedDocument { schema, store: store.to_owned(), is_new, runs, failed }
-    }
 }
 
 impl From<StoredRun> for IndexedRun {
@@ -106,14 +101,6 @@ pub struct StoreVerifiedDocument {
     pub damaged: Vec<DamagedFile>,
 }
 
-impl StoreVerifiedDocument {
-    pub(super) fn new(store: &str, found: VerifiedStore) -> Self {
-        let VerifiedStore { runs, files, bytes, damaged } = found;
-        let schema = SchemaTag::new("store-verified");
-        StoreVerifiedDocument { schema, store: store.to_owned(), runs, files, bytes, damaged }
-    }
-}
-
 /// Runs that were removed from a store.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StoreRemovedDocument {
@@ -123,13 +110,6 @@ pub struct StoreRemovedDocument {
     pub(crate) store: String,
     /// Their ids.
     pub removed: Vec<String>,
-}
-
-impl StoreRemovedDocument {
-    pub(super) fn new(store: &str, runs: &[StoredRun]) -> Self {
-        let removed = runs.iter().map(|run| run.entry.run_id.clone()).collect();
-        StoreRemovedDocument { schema: SchemaTag::new("store-removed"), store: store.to_owned(), removed }
-    }
 }
 
 /// Days of a store that are kept in other files now.
@@ -162,14 +142,69 @@ pub struct StoreVacuumedDocument {
     pub bytes: u64,
 }
 
-impl StoreVacuumedDocument {
-    pub(super) fn new(store: &str, vacuumed: Vacuumed) -> Self {
-        let Vacuumed { files, bytes } = vacuumed;
-        StoreVacuumedDocument {
-            schema: SchemaTag::new("store-vacuumed"),
-            store: store.to_owned(),
-            files,
-            bytes,
-        }
+/// A query that has a name.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ListedQuery {
+    /// Its name.
+    pub(crate) name: String,
+    /// What it answers, in a few words.
+    pub(crate) title: String,
+    /// The same, in sentences.
+    pub(crate) about: String,
+    /// Its parameters.
+    pub(crate) parameters: Vec<ListedParameter>,
+    /// Columns of the answer.
+    pub(crate) columns: Vec<AnswerColumn>,
+    /// Tables that it reads.
+    pub(crate) tables: Vec<String>,
+}
+
+/// A parameter of a query.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ListedParameter {
+    /// Its name.
+    pub(crate) name: String,
+    /// Type of its values: day, integer, number, text or duration.
+    pub(crate) kind: String,
+    /// Value where none is given; null where one must be.
+    pub(crate) default: Option<String>,
+    /// What it means.
+    pub(crate) meaning: String,
+}
+
+/// The queries that have names.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct QueriesDocument {
+    /// `rooflens.queries`.
+    pub(crate) schema: SchemaTag,
+    /// The queries.
+    pub(crate) queries: Vec<ListedQuery>,
+}
+
+impl QueriesDocument {
+    /// All of them.
+    #[must_use]
+    pub fn all() -> Self {
+        let parameter = |parameter: &QueryParameter| ListedParameter {
+            name: parameter.name.clone(),
+            kind: parameter.kind.name().to_owned(),
+            default: parameter.default.clone(),
+            meaning: parameter.meaning.clone(),
+        };
+        let column = |column: &QueryColumn| AnswerColumn {
+            name: column.name.clone(),
+            unit: Some(column.unit.clone()),
+            meaning: Some(column.meaning.clone()),
+        };
+        let query = |query: &NamedQuery| ListedQuery {
+            name: query.name().to_owned(),
+            title: query.title().to_owned(),
+            about: query.doc().to_owned(),
+            parameters: query.parameters().iter().map(parameter).collect(),
+            columns: query.columns().iter().map(column).collect(),
+            tables: query.tables().to_vec(),
+        };
+        let queries = rooflens_queries::all().iter().map(query).collect();
+        QueriesDocument { schema: SchemaTag::new("queries"), queries }
     }
 }

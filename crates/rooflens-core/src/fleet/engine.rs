@@ -18,9 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::QueryCost;
 use super::query::QueryWatch;
-use crate::error::{Error, FleetError};
+use crate::error::{Error, Hint};
 
-/// What an engine is asked.
 #[derive(Debug, Serialize)]
 pub(super) struct EngineRequest<'a> {
     pub(crate) sql: &'a str,
@@ -36,7 +35,6 @@ pub(super) struct EngineRequest<'a> {
     pub(crate) explain: bool,
 }
 
-/// What it tells meanwhile.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(super) enum EngineEvent {
@@ -65,11 +63,8 @@ pub(super) enum EngineEvent {
     },
 }
 
-/// A part of an engine's answer.
 pub(super) enum EnginePart {
-    /// Its columns, once, first.
     Schema(SchemaRef),
-    /// Some of its rows.
     Rows(RecordBatch),
 }
 
@@ -82,7 +77,6 @@ pub struct EngineLimits {
     pub answer_bytes: Option<u64>,
 }
 
-/// How often whoever asked is asked whether to go on.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Whether a program that answers queries is installed.
@@ -99,8 +93,8 @@ pub(super) fn ask<E: From<Error>>(
     watch: &dyn QueryWatch,
     mut take: impl FnMut(EnginePart) -> Result<(), E>,
 ) -> Result<QueryCost, E> {
-    let path = find(program).ok_or(Error::from(FleetError::NoEngine { program }))?;
-    let failed = |fact: String| Error::from(FleetError::Engine { fact, hint: None });
+    let path = find(program).ok_or_else(|| Error::no_engine(program))?;
+    let failed = |fact: String| Error::environment(fact);
     let mut process = EngineProcess::start(&path)
         .map_err(|error| failed(format!("{} cannot be started: {error}", path.display())))?;
     if let Some(bytes) = limits.process_bytes {
@@ -158,11 +152,10 @@ pub(super) fn ask<E: From<Error>>(
     };
     if let (Some(bytes), true, false) = (limits.answer_bytes, is_full(output.as_ref()), is_whole) {
         let fact = format!("the answer is larger than {} MB", bytes >> 20);
-        let hint = Some("add a LIMIT, or choose fewer or shorter columns".to_owned());
-        return Err(Error::from(FleetError::Sql { fact, hint }).into());
+        return Err(Error::usage(fact).words("add a LIMIT, or choose fewer or shorter columns").into());
     }
     if is_stopped {
-        return Err(Error::from(FleetError::Stopped).into());
+        return Err(stopped().into());
     }
     let ended = process.wait().map_err(|error| failed(format!("{program} cannot be waited for: {error}")))?;
     let (mut spilled_bytes, mut done, mut notes) = (0, None, Vec::new());
@@ -172,7 +165,7 @@ pub(super) fn ask<E: From<Error>>(
             Ok(EngineEvent::Note { message }) => notes.push(message.clone()),
             Ok(EngineEvent::Done { scanned_bytes, elapsed_ms }) => done = Some((*scanned_bytes, *elapsed_ms)),
             Ok(EngineEvent::Error { kind, message, hint }) => {
-                return Err(Error::from(FleetError::answer(kind, message, hint.clone())).into());
+                return Err(engine_error(kind, message, hint.clone()).into());
             }
             _ => {}
         }
@@ -185,16 +178,26 @@ pub(super) fn ask<E: From<Error>>(
     Ok(QueryCost { spilled_bytes, scanned_bytes, elapsed_ms, notes })
 }
 
-/// Whether all that may be taken of an answer was.
+fn stopped() -> Error {
+    Error::stopped("the query was stopped")
+}
+
+fn engine_error(kind: &str, message: &str, hint: Option<String>) -> Error {
+    let error = match kind {
+        "sql" => Error::usage(message),
+        "store" => Error::data(message),
+        "stopped" => return stopped(),
+        _ => Error::environment(message),
+    };
+    error.hinted(hint.map(Hint::words))
+}
+
 fn is_full(output: Option<&std::io::Take<impl Read>>) -> bool {
     output.is_some_and(|output| output.limit() == 0)
 }
 
-/// Why an answer was not handed over to its end.
 enum Broken<E> {
-    /// It ends early; the engine says why.
     Stream,
-    /// Whoever takes it cannot.
     Taker(E),
 }
 

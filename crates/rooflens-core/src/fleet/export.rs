@@ -3,8 +3,9 @@
 use rooflens_queries::{ColumnDef, Dialect, FileRef, LoadEngine, SqlType, TableDef, load, views};
 use rooflens_store::{ColumnValue, KERNEL_NAMES, StoreColumn, StoreTable};
 
+use super::query::wrong_query;
 use super::store::{block_on, open};
-use crate::error::{Error, FleetError};
+use crate::error::Error;
 
 /// What statements are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +27,7 @@ impl ExportTarget {
             false => LoadEngine::ALL.into_iter().find(by_name).map(ExportTarget::Load),
         };
         let known = "clickhouse, duckdb, iceberg or trino; --views: clickhouse, duckdb, spark or trino";
-        found.ok_or_else(|| FleetError::Choice(format!("cannot export to '{name}': choose {known}")).into())
+        found.ok_or_else(|| Error::usage(format!("cannot export to '{name}': choose {known}")))
     }
 }
 
@@ -51,7 +52,7 @@ pub fn statements(store: &str, target: ExportTarget) -> Result<String, Error> {
         ExportTarget::Load(engine) => load(engine, &tables, &files),
         ExportTarget::Views(dialect) => views(dialect, &tables, &files),
     };
-    let mut text = text.map_err(FleetError::Query)?;
+    let mut text = text.map_err(wrong_query)?;
     if let ExportTarget::Views(dialect) = target {
         let temporary = if dialect == Dialect::Spark { "TEMPORARY " } else { "" };
         let (name, sql) = KERNEL_NAMES;

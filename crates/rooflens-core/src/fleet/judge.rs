@@ -16,7 +16,6 @@ const SIGNIFICANT: f64 = 0.05;
 /// A change below it need not be seen for "no change".
 const SMALL: f64 = 0.05;
 
-/// Runs of both builds that one line is about.
 #[derive(Default)]
 struct TwoBuilds {
     base: Vec<f64>,
@@ -24,7 +23,6 @@ struct TwoBuilds {
     shares: Vec<f64>,
 }
 
-/// A judged line.
 struct JudgedLine {
     key: Vec<Json>,
     runs: [usize; 2],
@@ -62,7 +60,10 @@ impl JudgedLine {
         }
     }
 
-    /// What the change comes to, as a share of device time.
+    fn change(&self, of: fn(&Ratio) -> f64) -> Json {
+        self.ratio.as_ref().map(|ratio| of(ratio) - 1.0).into()
+    }
+
     fn weight(&self) -> f64 {
         let change = self.ratio.as_ref().map_or(0.0, |ratio| (ratio.ratio - 1.0).abs());
         change * self.share
@@ -110,7 +111,6 @@ pub(super) fn judged(
     table(&head, &keys, &lines(groups))
 }
 
-/// The groups as lines, what changed first.
 fn lines(groups: Vec<(Vec<Json>, TwoBuilds)>) -> Vec<JudgedLine> {
     let mut ratios = IndependentRatios::default();
     let mut lines: Vec<JudgedLine> = groups
@@ -138,7 +138,6 @@ fn lines(groups: Vec<(Vec<Json>, TwoBuilds)>) -> Vec<JudgedLine> {
     lines
 }
 
-/// What the lines come to, and how many are worth showing.
 fn summary(lines: &[JudgedLine]) -> (String, usize) {
     if lines.is_empty() {
         let words = "The two builds have no kernel in common on the same hardware, with the same model, runtime, dtype \
@@ -166,75 +165,68 @@ fn middle(values: &[f64]) -> f64 {
     median(&sorted)
 }
 
-const ADDED: [(&str, &str, &str); 10] = [
+/// A column that judging adds: name, unit, meaning, and the value of a line.
+type Added = (&'static str, &'static str, &'static str, fn(&JudgedLine) -> Json);
+
+const ADDED: &[Added] = &[
     (
         "verdict",
         "word",
         "`slower` or `faster` where the difference is significant; `too few runs` where so few could not tell a change from chance; else `no change`.",
+        |line| line.verdict().into(),
     ),
-    ("change", "change", "Median of the other build / median of the base − 1."),
-    ("low", "change", "Lower end of the 95 % confidence interval of the change."),
-    ("high", "change", "Upper end of it."),
-    ("p", "probability", "p-value, corrected for the number of lines (Benjamini–Hochberg)."),
-    ("base_ns", "ns", "Median over runs of the base, of the mean time per call."),
-    ("other_ns", "ns", "The same of the other build."),
-    ("base_runs", "count", "Runs of the base."),
-    ("other_runs", "count", "Runs of the other build."),
-    ("share", "share", "Share of the device time of a run: median over runs."),
+    ("change", "change", "Median of the other build / median of the base − 1.", |line| {
+        line.change(|ratio| ratio.ratio)
+    }),
+    ("low", "change", "Lower end of the 95 % confidence interval of the change.", |line| {
+        line.change(|ratio| ratio.low)
+    }),
+    ("high", "change", "Upper end of it.", |line| line.change(|ratio| ratio.high)),
+    ("p", "probability", "p-value, corrected for the number of lines (Benjamini–Hochberg).", |line| {
+        line.p.into()
+    }),
+    ("base_ns", "ns", "Median over runs of the base, of the mean time per call.", |line| {
+        line.medians[0].into()
+    }),
+    ("other_ns", "ns", "The same of the other build.", |line| line.medians[1].into()),
+    ("base_runs", "count", "Runs of the base.", |line| line.runs[0].into()),
+    ("other_runs", "count", "Runs of the other build.", |line| line.runs[1].into()),
+    ("share", "share", "Share of the device time of a run: median over runs.", |line| line.share.into()),
 ];
 
 fn table(head: &AnswerHead, keys: &[usize], lines: &[JudgedLine]) -> (AnswerHead, Vec<RecordBatch>) {
     let mut columns: Vec<AnswerColumn> = keys.iter().map(|&at| head.columns[at].clone()).collect();
-    let mut fields: Vec<Field> =
-        keys.iter().map(|&at| head.schema.field(at).clone().with_nullable(true)).collect();
-    let mut arrays: Vec<ArrayRef> = Vec::new();
-    for (at, field) in fields.iter_mut().enumerate() {
-        let values = lines.iter().map(|line| &line.key[at]);
-        let array: ArrayRef = match field.data_type() {
-            DataType::Int64 => Arc::new(values.map(Json::as_i64).collect::<Int64Array>()),
-            DataType::Float64 => Arc::new(values.map(Json::as_f64).collect::<Float64Array>()),
-            _ => Arc::new(values.map(Json::as_str).collect::<StringArray>()),
-        };
-        *field = Field::new(field.name(), array.data_type().clone(), true);
-        arrays.push(array);
-    }
-    let double = |of: &dyn Fn(&JudgedLine) -> Option<f64>| -> ArrayRef {
-        Arc::new(
-            lines
-                .iter()
-                .map(of)
-                .map(|value| value.filter(|value| value.is_finite()))
-                .collect::<Float64Array>(),
-        )
-    };
-    let change =
-        |of: fn(&Ratio) -> f64| move |line: &JudgedLine| line.ratio.as_ref().map(|ratio| of(ratio) - 1.0);
-    let whole = |side: usize| -> ArrayRef {
-        Arc::new(lines.iter().map(|line| i64::try_from(line.runs[side]).ok()).collect::<Int64Array>())
-    };
-    let added: [ArrayRef; 10] = [
-        Arc::new(lines.iter().map(|line| Some(line.verdict())).collect::<StringArray>()),
-        double(&change(|ratio| ratio.ratio)),
-        double(&change(|ratio| ratio.low)),
-        double(&change(|ratio| ratio.high)),
-        double(&|line| line.p),
-        double(&|line| Some(line.medians[0])),
-        double(&|line| Some(line.medians[1])),
-        whole(0),
-        whole(1),
-        double(&|line| Some(line.share)),
-    ];
-    for ((name, unit, meaning), array) in ADDED.into_iter().zip(added) {
-        let (unit, meaning) = (Some(unit.to_owned()), Some(meaning.to_owned()));
-        columns.push(AnswerColumn { name: name.to_owned(), unit, meaning });
+    let (mut fields, mut arrays) = (Vec::new(), Vec::new());
+    let mut add = |name: &str, array: ArrayRef| {
         fields.push(Field::new(name, array.data_type().clone(), true));
         arrays.push(array);
+    };
+    for (at, &key) in keys.iter().enumerate() {
+        let field = head.schema.field(key);
+        add(field.name(), array(field.data_type(), lines.iter().map(|line| line.key[at].clone())));
+    }
+    for (name, unit, meaning, value) in ADDED {
+        let kind = match *unit {
+            "word" => DataType::Utf8,
+            "count" => DataType::Int64,
+            _ => DataType::Float64,
+        };
+        add(name, array(&kind, lines.iter().map(value)));
+        let (unit, meaning) = (Some((*unit).to_owned()), Some((*meaning).to_owned()));
+        columns.push(AnswerColumn { name: (*name).to_owned(), unit, meaning });
     }
     let schema = Arc::new(Schema::new(fields));
-    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays);
-    let batches = batch.into_iter().collect();
+    let batches = RecordBatch::try_new(Arc::clone(&schema), arrays).into_iter().collect();
     let (query, title) = (head.query.clone(), head.title.clone());
     (AnswerHead { query, title, columns, schema, summary: Some(summary(lines)) }, batches)
+}
+
+fn array(kind: &DataType, values: impl Iterator<Item = Json>) -> ArrayRef {
+    match kind {
+        DataType::Int64 => Arc::new(values.map(|value| value.as_i64()).collect::<Int64Array>()),
+        DataType::Float64 => Arc::new(values.map(|value| value.as_f64()).collect::<Float64Array>()),
+        _ => Arc::new(values.map(|value| value.as_str().map(str::to_owned)).collect::<StringArray>()),
+    }
 }
 
 #[cfg(test)]

@@ -7,15 +7,12 @@ mod documents;
 mod engine;
 mod export;
 mod judge;
-mod listed;
 mod query;
-mod runs;
 mod store;
-mod value;
 mod writer;
 
 /// Rows of an answer.
-pub use self::value::value as json_value;
+pub use self::answer::value as json_value;
 pub use arrow_array::RecordBatch;
 pub use rooflens_store::{DEFAULT_TENANT, is_day, tables};
 
@@ -23,13 +20,14 @@ pub use self::adding::{AddRunsRequest, add};
 pub use self::answer::{AnswerColumn, AnswerHead, FirstRows, QueryCost, QueryDocument};
 pub use self::checkout::{Checkout, checkout};
 pub use self::documents::{
-    FailedRun, StoreAddedDocument, StoreChangedDocument, StoreRemovedDocument, StoreRunsDocument,
-    StoreVacuumedDocument, StoreVerifiedDocument,
+    FailedRun, QueriesDocument, StoreAddedDocument, StoreChangedDocument, StoreRemovedDocument,
+    StoreRunsDocument, StoreVacuumedDocument, StoreVerifiedDocument,
 };
 pub use self::engine::{EngineLimits, has_engine};
 pub use self::export::{ExportTarget, statements};
-pub use self::listed::QueriesDocument;
 pub use self::query::{AnswerTaker, QueryRequest, QueryText, QueryWatch, query};
-pub use self::runs::{characters_of_an_id, store_trend};
-pub use self::store::{RetainRequest, compact, find, remove, retain, runs, set, tag, untag, vacuum, verify};
+pub use self::store::{
+    RetainRequest, characters_of_an_id, compact, find, remove, retain, runs, set, store_trend, tag, untag,
+    vacuum, verify,
+};
 pub use self::writer::{AnswerFormat, AnswerWriter};

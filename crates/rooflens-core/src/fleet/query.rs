@@ -10,9 +10,8 @@ use serde_json::{Value as Json, json};
 use super::answer::{AnswerHead, QueryCost};
 use super::engine::{EngineLimits, EnginePart, EngineRequest, ask};
 use super::judge;
-use super::runs::unknown_values;
-use super::store::{block_on, open};
-use crate::error::{Error, FleetError};
+use super::store::{block_on, open, unknown_values};
+use crate::error::Error;
 
 /// The engine that is started here, and the one that asks a cluster.
 pub(super) const HERE: &str = "rooflens-query";
@@ -39,20 +38,18 @@ impl QueryText {
         if !is_name {
             return match values {
                 [] => Ok(QueryText::Sql(text.to_owned())),
-                [first, ..] => Err(FleetError::Value(format!(
+                [first, ..] => Err(wrong_value(format!(
                     "'{first}' comes after SQL, which has no parameters; only named queries do"
-                ))
-                .into()),
+                ))),
             };
         }
-        let query = find(text).map_err(FleetError::UnknownQuery)?;
+        let query = find(text).map_err(wrong_query)?;
         let mut given = BTreeMap::new();
         for value in values {
             let Some((name, value)) = value.split_once('=') else {
-                return Err(FleetError::Value(format!(
+                return Err(wrong_value(format!(
                     "'{value}' is not a parameter: write NAME=VALUE, or --store STORE for a store"
-                ))
-                .into());
+                )));
             };
             given.insert(name.to_owned(), value.to_owned());
         }
@@ -63,13 +60,10 @@ impl QueryText {
     pub fn sql(&self, dialect: Dialect) -> Result<String, Error> {
         match self {
             QueryText::Sql(sql) => Ok(sql.clone()),
-            QueryText::Named { query, values } => {
-                Ok(query.render(dialect, values).map_err(FleetError::Query)?)
-            }
+            QueryText::Named { query, values } => query.render(dialect, values).map_err(wrong_query),
         }
     }
 
-    /// The value that was given for a parameter of a named query.
     fn value(&self, name: &str) -> Option<&str> {
         match self {
             QueryText::Sql(_) => None,
@@ -77,8 +71,7 @@ impl QueryText {
         }
     }
 
-    /// Values that exclude each other.
-    fn check(&self) -> Result<(), FleetError> {
+    fn check(&self) -> Result<(), Error> {
         let why = match (self.value("base"), self.value("other"), self.value("since"), self.value("until")) {
             (Some(base), Some(other), ..) if base == other => {
                 format!("base and other are both {base}: name two builds")
@@ -88,16 +81,23 @@ impl QueryText {
             }
             _ => return Ok(()),
         };
-        Err(FleetError::Choice(why))
+        Err(Error::usage(why))
     }
 
-    /// The query, where it has a name.
     pub(crate) fn named(&self) -> Option<&'static NamedQuery> {
         match self {
             QueryText::Sql(_) => None,
             QueryText::Named { query, .. } => Some(query),
         }
     }
+}
+
+fn wrong_value(message: String) -> Error {
+    Error::usage(message).command("rooflens query --help")
+}
+
+pub(super) fn wrong_query(error: impl std::fmt::Display) -> Error {
+    Error::usage(error.to_string()).command("rooflens query --list")
 }
 
 /// A question, and how it is to be answered.
@@ -167,7 +167,7 @@ pub fn query<E: From<Error>>(
         Some(_) => (CLUSTER, Dialect::Spark),
         None => (HERE, Dialect::DataFusion),
     };
-    request.text.check().map_err(Error::from)?;
+    request.text.check()?;
     let sql = request.text.sql(dialect)?;
     let tables = request.engine.is_some().then(|| file_lists(request)).transpose()?;
     let asked = EngineRequest {
@@ -204,7 +204,6 @@ pub fn query<E: From<Error>>(
     Ok(cost)
 }
 
-/// The files that count, for an engine that cannot read manifests.
 fn file_lists(request: &QueryRequest) -> Result<Json, Error> {
     let store = open(&request.store)?;
     let found = block_on(async {

@@ -1,20 +1,25 @@
 //! What is done to a store, from start to end.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rooflens_store::{Audited, ChangedDay, Store, StoreError, StoredRun};
+use rooflens_analyze::compare::trend::TrendOptions;
+use rooflens_schema::tables::PhaseKind;
+use rooflens_store::{Audited, ChangedDay, Store, StoreError, StoredRun, Vacuumed, VerifiedStore};
 use serde_json::Value as Json;
 
 use super::documents::{
     StoreChangedDocument, StoreRemovedDocument, StoreRunsDocument, StoreVacuumedDocument,
     StoreVerifiedDocument,
 };
-use super::runs::characters_of_an_id;
-use crate::error::{Error, FleetError, RunsError};
+use crate::document::SchemaTag;
+use crate::error::{Cause, Error, Hint};
 use crate::observer::{Event, SharedObserver, Stop};
-use crate::run_index::{IndexedRun, RunFilter, is_tag};
+use crate::run_index::{IndexedRun, RunFilter, is_tag, no_such_value, not_a_tag, oldest_first};
+use crate::shell::word;
+use crate::trend::{Trend, trend_of_runs};
 
 /// How long to keep what.
 #[derive(Debug, Clone, Default)]
@@ -34,12 +39,10 @@ pub fn runs(address: &str, filter: &RunFilter) -> Result<StoreRunsDocument, Erro
     Ok(StoreRunsDocument::new(address, characters, filter.choose(address, all)?))
 }
 
-/// All of them, newest first.
-pub(super) fn stored(address: &str) -> Result<Vec<IndexedRun>, Error> {
+fn stored(address: &str) -> Result<Vec<IndexedRun>, Error> {
     Ok(as_stored(address)?.into_iter().map(IndexedRun::from).collect())
 }
 
-/// The same, as they stand in the store.
 pub(super) fn as_stored(address: &str) -> Result<Vec<StoredRun>, Error> {
     let mut runs = block_on(open(address)?.runs())?;
     // What does not say when it began is of its day, in the order in which it was added.
@@ -58,8 +61,9 @@ pub fn verify(address: &str, observer: &SharedObserver) -> Result<StoreVerifiedD
         observer.event(&Event::Read { bytes });
         observer.stop() == Stop::No
     };
-    let found = block_on(store.verify(read))?;
-    Ok(StoreVerifiedDocument::new(address, found))
+    let VerifiedStore { runs, files, bytes, damaged } = block_on(store.verify(read))?;
+    let (schema, store) = (SchemaTag::new("store-verified"), address.to_owned());
+    Ok(StoreVerifiedDocument { schema, store, runs, files, bytes, damaged })
 }
 
 /// Fewest characters of an id that name a run to be removed: a typing error is not to cost one.
@@ -80,12 +84,14 @@ pub fn tag(
     tag: &str,
 ) -> Result<StoreRunsDocument, Error> {
     if !is_tag(tag) {
-        return Err(RunsError::Tag { word: tag.to_owned() }.into());
+        return Err(not_a_tag(tag));
     }
     let found = find(address, ids, tenant)?;
     if let Some(other) = found.iter().find(|run| run.tags.iter().any(|label| label != tag)) {
         let (run, label) = (other.text("run_id"), other.tags.join(", "));
-        return Err(RunsError::OtherLabel { run, label }.into());
+        let message = format!("run {run} has the label {label:?} already, and a run of a store has only one");
+        let untag = format!("rooflens runs untag {run} {} --store STORE", word(Path::new(&label)));
+        return Err(Error::usage(message).hinted(Hint::leading("remove the other first:", untag)));
     }
     relabel(address, &found, tag, |run| run.tags.is_empty())
 }
@@ -128,14 +134,16 @@ pub fn remove(
     if let Some(short) = ids.iter().find(|id| id.len() < LEAST_OF_AN_ID) {
         let why =
             format!("'{short}' is too short: give at least {LEAST_OF_AN_ID} characters of the run's id");
-        return Err(FleetError::Choice(why).into());
+        return Err(Error::usage(why));
     }
     let store = open(address)?;
     let found = ids.iter().map(|id| block_on(store.find(id, tenant))).collect::<Result<Vec<_>, _>>()?;
     for run in &found {
         block_on(store.remove(run, &audited(reason)))?;
     }
-    Ok(StoreRemovedDocument::new(address, &found))
+    let removed = found.into_iter().map(|run| run.entry.run_id).collect();
+    let (schema, store) = (SchemaTag::new("store-removed"), address.to_owned());
+    Ok(StoreRemovedDocument { schema, store, removed })
 }
 
 /// Sets columns of `runs` for a run of a store, as its label.
@@ -183,7 +191,7 @@ pub fn retain(address: &str, request: &RetainRequest) -> Result<StoreChangedDocu
         let why = format!(
             "--rollups {rollups} must not be less than --events {events}: sums are kept at least as long as events"
         );
-        return Err(FleetError::Choice(why).into());
+        return Err(Error::usage(why));
     }
     let store = open(address)?;
     let today = rooflens_store::day_of(now());
@@ -198,8 +206,9 @@ pub fn retain(address: &str, request: &RetainRequest) -> Result<StoreChangedDocu
 pub fn vacuum(address: &str, older_than_s: i64) -> Result<StoreVacuumedDocument, Error> {
     let store = open(address)?;
     let before = now().saturating_sub(older_than_s.saturating_mul(1_000_000_000));
-    let vacuumed = block_on(store.vacuum(before))?;
-    Ok(StoreVacuumedDocument::new(address, vacuumed))
+    let Vacuumed { files, bytes } = block_on(store.vacuum(before))?;
+    let (schema, store) = (SchemaTag::new("store-vacuumed"), address.to_owned());
+    Ok(StoreVacuumedDocument { schema, store, files, bytes })
 }
 
 /// Who is at the keyboard: by name, else by the number of the user.
@@ -213,20 +222,116 @@ fn user() -> String {
 }
 
 pub(super) fn open(address: &str) -> Result<Store, Error> {
-    Store::open(address).map_err(|error| FleetError::Store(error).into())
+    Store::open(address).map_err(failed)
 }
 
-/// Waits for work of a store.
 pub(super) fn block_on<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| FleetError::Engine {
-        fact: format!("no thread for input and output can be started: {error}"),
-        hint: None,
-    })?;
-    runtime.block_on(work).map_err(|error| FleetError::Store(error).into())
+    let failure =
+        |error| Error::environment(format!("no thread for input and output can be started: {error}"));
+    runtime.map_err(failure)?.block_on(work).map_err(failed)
+}
+
+fn failed(error: StoreError) -> Error {
+    let message = error.to_string();
+    let data = |hint: Hint| Error::data(&message).hinted(hint);
+    match &error {
+        StoreError::Access { why, .. } if why == "access was denied" => Error::environment(message).words(
+            "credentials come from where the provider's own tools take them, as AWS_PROFILE or AWS_ACCESS_KEY_ID",
+        ),
+        StoreError::NoClouds { .. } => Error::environment(message).hinted(Hint::feature("clouds")),
+        StoreError::Access { .. } | StoreError::Scratch { .. } | StoreError::Raced { .. } => {
+            Error::environment(message)
+        }
+        StoreError::Value { .. } | StoreError::Address { .. } => Error::usage(message),
+        StoreError::Stopped => Error::stopped(message),
+        StoreError::Absent { url } => data(Hint::leading(
+            "the first run that is added makes one:",
+            format!("rooflens store add RUN --store {url}"),
+        ))
+        .because(Cause::NoStore),
+        StoreError::NotAddable { path, .. } if path.exists() => data(Hint::leading(
+            "of a trace, write the run directory first:",
+            format!("rooflens analyze {} -o runs/one", word(path)),
+        )),
+        StoreError::NoSuchRun { .. } => data(Hint::command("rooflens runs STORE")),
+        StoreError::Differs { run } => data(Hint::leading(
+            "it was added with other values of --set, or analyzed with other options; to correct a value:",
+            format!("rooflens store set {run} label=… --store STORE"),
+        )),
+        StoreError::Elsewhere { run, .. } => data(Hint::leading(
+            "to file it under another day, remove it first:",
+            format!("rooflens store rm {run} --store STORE"),
+        )),
+        StoreError::Removed { .. } => data(Hint::words(
+            "a run that was removed, or dropped by `rooflens store retain`, cannot be added again",
+        )),
+        StoreError::Manifest { .. } | StoreError::Table { .. } => data(Hint::command("rooflens store verify --store STORE")),
+        _ => Error::data(message),
+    }
 }
 
 pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+const SHORT: usize = 8;
+
+/// How many characters tell runs apart by their ids.
+pub fn characters_of_an_id(runs: &[IndexedRun]) -> usize {
+    let mut ids: Vec<&str> = runs.iter().filter_map(|run| run.run_id.as_deref()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let shared = |pair: &[&str]| pair[0].bytes().zip(pair[1].bytes()).take_while(|(a, b)| a == b).count();
+    ids.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or_default().max(SHORT)
+}
+
+fn known_values(runs: &[IndexedRun], columns: &[&str]) -> BTreeSet<String> {
+    let values = runs.iter().flat_map(|run| columns.iter().map(|column| run.text(column)));
+    values.filter(|value| !value.is_empty()).collect()
+}
+
+/// What no run of a store has, of values that were given for columns of `runs`.
+pub(super) fn unknown_values(store: &str, given: &BTreeMap<String, String>) -> Result<Vec<String>, Error> {
+    let runs = stored(store)?;
+    let mut unknown = Vec::new();
+    for (name, wanted) in given.iter().filter(|(_, wanted)| !wanted.is_empty()) {
+        let columns: &[&str] = match name.as_str() {
+            "hardware" => &["hardware"],
+            "model" => &["model"],
+            "runtime" => &["runtime"],
+            "base" | "other" => &["runtime_build", "runtime_version", "label"],
+            "release" => &["label", "runtime_build", "runtime_version"],
+            "phase" => &[],
+            _ => continue,
+        };
+        let known = match name.as_str() {
+            "phase" => PhaseKind::ALL.iter().map(|phase| phase.as_str().to_owned()).collect(),
+            _ => known_values(&runs, columns),
+        };
+        if !known.contains(wanted) {
+            unknown.push(no_such_value(name, columns, wanted, &known));
+        }
+    }
+    Ok(unknown)
+}
+
+/// Finds where a metric of the runs of a store changed, in the order in which they began.
+pub fn store_trend(
+    store: &str,
+    filter: &RunFilter,
+    key: &str,
+    options: TrendOptions,
+) -> Result<Trend, Error> {
+    let mut runs = filter.choose(store, stored(store)?)?;
+    runs.reverse();
+    // What does not say when it began stays where its day is.
+    if runs.iter().all(|run| run.start_unix_ns().is_some()) {
+        oldest_first(&mut runs);
+    }
+    // A run that two tenants have is one run.
+    let mut seen = BTreeSet::new();
+    runs.retain(|run| seen.insert(run.run_id.clone()));
+    trend_of_runs(store, &runs, key, options)
 }

@@ -36,7 +36,6 @@ enum Writer<W: Write + Send> {
     Arrow(Box<StreamWriter<W>>),
 }
 
-/// What a JSON document has before its rows.
 #[derive(Serialize)]
 struct JsonHead<'a> {
     schema: SchemaTag,

@@ -5,11 +5,10 @@ use rooflens_cost::hardware::{Device, Provenance};
 use rooflens_cost::{classes, families, metrics};
 use rooflens_report::format;
 
-use super::{GlossaryEntry, plain};
+use super::entry::{GlossaryEntry, plain};
 use crate::model::files::DeviceCatalog;
 use crate::project;
 
-/// Devices, with what they can do.
 pub(crate) fn hardware() -> Vec<GlossaryEntry> {
     known().devices().iter().map(device).collect()
 }
@@ -20,13 +19,12 @@ fn known() -> DeviceCatalog {
     DeviceCatalog::read(&project::hardware()).unwrap_or_else(|_| DeviceCatalog::embedded())
 }
 
-/// The device that is also called so.
 pub(crate) fn device_called(name: &str) -> Option<GlossaryEntry> {
     known().find(name).ok().map(device)
 }
 
 fn device(device: &Device) -> GlossaryEntry {
-    let peaks = device.peaks.rates().iter().filter(|rate| rate.accumulate.is_none());
+    let peaks = device.peaks.iter().filter(|rate| rate.accumulate.is_none());
     let peaks =
         peaks.map(|rate| format!("{} {}", rate.dtype.as_str(), format::amount(rate.flops_per_s, "FLOP/s")));
     let peaks: Vec<String> = peaks.collect();
@@ -67,16 +65,14 @@ fn device(device: &Device) -> GlossaryEntry {
     }
 }
 
-/// Model families, with the types they read.
 pub(crate) fn families() -> Vec<GlossaryEntry> {
-    let entry = |family: &&dyn families::Family| GlossaryEntry {
-        detail: format!("model_type: {}", family.model_types().join(", ")),
-        ..plain(family.name(), family.about())
+    let entry = |family: &families::Family| GlossaryEntry {
+        detail: format!("model_type: {}", family.model_types.join(", ")),
+        ..plain(family.name, family.about)
     };
     families::ALL.iter().map(entry).collect()
 }
 
-/// Numbers of the cost model.
 pub(crate) fn metrics() -> Vec<GlossaryEntry> {
     let entry = |metric: &metrics::CostMetric| GlossaryEntry {
         unit: metric.unit.into(),
@@ -86,12 +82,10 @@ pub(crate) fn metrics() -> Vec<GlossaryEntry> {
     metrics::ALL.iter().map(entry).collect()
 }
 
-/// Classes of operators.
 pub(crate) fn classes() -> Vec<GlossaryEntry> {
     classes::ALL.iter().map(|(name, about)| plain(*name, *about)).collect()
 }
 
-/// Formats that all weights may be given.
 pub(crate) fn weight_formats() -> Vec<GlossaryEntry> {
     WEIGHT_FORMATS.iter().map(|(name, about)| plain(*name, *about)).collect()
 }

@@ -6,9 +6,8 @@
 //!   of the sorted durations.
 //! ```
 
-use crate::glossary::{GlossaryEntry, plain};
+use super::entry::{GlossaryEntry, plain};
 
-/// The fields that bullets begin with.
 pub(crate) fn fields(text: &str) -> Vec<GlossaryEntry> {
     let mut found = Vec::new();
     for bullet in bullets(text) {
@@ -28,7 +27,6 @@ pub(crate) fn mention(text: &str, name: &str) -> Option<GlossaryEntry> {
     Some(GlossaryEntry { unit: unit(name).into(), ..plain(name, about) })
 }
 
-/// The sentences with an equation that `name` is in.
 pub(crate) fn formulas(text: &str, name: &str) -> String {
     let words = |sentence: &str| {
         sentence.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name)
@@ -40,7 +38,6 @@ pub(crate) fn formulas(text: &str, name: &str) -> String {
     equations.map(|sentence| sentence.trim().trim_end_matches('.')).collect::<Vec<_>>().join("\n")
 }
 
-/// Each bullet on one line, without its dash.
 fn bullets(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut inside = false;
@@ -62,7 +59,6 @@ fn quoted(text: &str) -> Option<&str> {
     text.strip_prefix('`')?.strip_suffix('`')
 }
 
-/// The unit that a field's name ends with.
 fn unit(name: &str) -> &'static str {
     let ends = |word: &str| name == word || name.ends_with(&format!("_{word}"));
     match name {

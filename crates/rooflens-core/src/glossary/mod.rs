@@ -1,153 +1,89 @@
 //! Everything that has a name and a meaning, gathered from the registries: what `list` lists and
 //! `explain` explains. Adding a topic: an entry in [`ALL`].
 
-mod bench;
-mod charts;
 mod cost;
+mod entry;
 mod explanation;
-mod labels;
 mod note_codes;
-mod other_screens;
-mod runs;
 mod terms;
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use rooflens_analyze::analyses;
 use rooflens_analyze::compare::headline;
 use rooflens_analyze::kernel_catalog::KernelClass;
+use rooflens_analyze::{advice, analyses};
 use rooflens_collect::project::names;
+use rooflens_collect::{profilers, runtimes};
 use rooflens_schema::Severity;
 use rooflens_schema::table::{ColumnSchema, TableSpec};
 use rooflens_schema::tables::{self, ApiKind, GapCause, PhaseKind, PhaseSource};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::entry::GlossaryEntry;
+use self::entry::plain;
 use crate::document::SchemaTag;
-use crate::error::Error;
+use crate::error::{Error, Hint};
 use crate::exit::Exit;
 
 /// A kind of named things.
 pub struct Topic {
     /// What `list` calls it.
     pub name: &'static str,
-    /// What one of them is called.
     pub(crate) one: &'static str,
-    /// What they are.
     pub(crate) about: &'static str,
-    /// All of them, in order.
     pub(crate) entries: fn() -> Vec<GlossaryEntry>,
 }
 
-/// A named entry.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct GlossaryEntry {
-    /// Its name.
-    pub name: String,
-    /// What it is, in a line.
-    pub about: String,
-    /// Unit of its values; empty for what has none.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
-    pub unit: Cow<'static, str>,
-    /// How it is made, line by line; may be empty.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub detail: String,
-    /// What it consists of: fields or columns.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<GlossaryEntry>,
+macro_rules! words {
+    ($kind:ty) => {
+        || <$kind>::ALL.iter().map(|it| plain(it.as_str(), it.doc())).collect()
+    };
+}
+
+const fn topic(
+    name: &'static str,
+    one: &'static str,
+    about: &'static str,
+    entries: fn() -> Vec<GlossaryEntry>,
+) -> Topic {
+    Topic { name, one, about, entries }
 }
 
 /// Every topic, in the order of `list`.
 pub const ALL: &[Topic] = &[
-    Topic { name: "formats", one: "format", about: "inputs that can be read", entries: formats },
-    Topic {
-        name: "analyses",
-        one: "analysis",
-        about: "analyses, each answering a question",
-        entries: analyses,
-    },
-    Topic { name: "rules", one: "rule of advice", about: "rules behind `rooflens advise`", entries: rules },
-    Topic { name: "runtimes", one: "runtime", about: "programs that can run a model", entries: runtimes },
-    Topic { name: "profilers", one: "profiler", about: "profilers that a run can use", entries: profilers },
-    Topic { name: "tables", one: "table", about: "tables of a run, as Parquet", entries: table_specs },
-    Topic { name: "kernel-classes", one: "kernel class", about: "what kernels do", entries: kernel_classes },
-    Topic { name: "gap-causes", one: "gap cause", about: "why a device is idle", entries: gap_causes },
-    Topic {
-        name: "health-checks",
-        one: "health check",
-        about: "what may be wrong with a trace",
-        entries: health_checks,
-    },
-    Topic { name: "phase-kinds", one: "phase kind", about: "kinds of phases", entries: phase_kinds },
-    Topic {
-        name: "phase-sources",
-        one: "phase source",
-        about: "where a phase comes from",
-        entries: phase_sources,
-    },
-    Topic { name: "api-kinds", one: "runtime call kind", about: "what runtime calls do", entries: api_kinds },
-    Topic { name: "severities", one: "severity", about: "how bad a note is", entries: severities },
-    Topic {
-        name: "notes",
-        one: "note code",
-        about: "codes of notes in a report",
-        entries: note_codes::entries,
-    },
-    Topic {
-        name: "hardware",
-        one: "device",
-        about: "devices that the cost model knows",
-        entries: cost::hardware,
-    },
-    Topic {
-        name: "families",
-        one: "model family",
-        about: "model families that the cost model knows",
-        entries: cost::families,
-    },
-    Topic {
-        name: "metrics",
-        one: "metric",
-        about: "metrics of a run, for `compare --fail-on` and `trend --key`",
-        entries: metrics,
-    },
-    Topic {
-        name: "cost-metrics",
-        one: "cost metric",
-        about: "metrics of the cost model",
-        entries: cost::metrics,
-    },
-    Topic {
-        name: "operator-classes",
-        one: "operator class",
-        about: "what operators of a model do",
-        entries: cost::classes,
-    },
-    Topic {
-        name: "weight-formats",
-        one: "weight format",
-        about: "formats for --dtype",
-        entries: cost::weight_formats,
-    },
-    Topic { name: "terms", one: "term", about: "labels on screens and pages", entries: terms::entries },
-    Topic {
-        name: "old-names",
-        one: "old name",
-        about: "settings of llm-perf-opt and their names in Rooflens",
-        entries: old_names,
-    },
-    Topic { name: "exit-codes", one: "exit code", about: "exit codes of commands", entries: exit_codes },
+    topic("formats", "format", "inputs that can be read", || {
+        rooflens_ingest::ALL.iter().map(|it| plain(it.name(), it.about())).collect()
+    }),
+    topic("analyses", "analysis", "analyses, each answering a question", analyses),
+    topic("rules", "rule of advice", "rules behind `rooflens advise`", || {
+        advice::ALL.iter().map(|rule| plain(rule.name, rule.about)).collect()
+    }),
+    topic("runtimes", "runtime", "programs that can run a model", || {
+        runtimes::ALL.iter().map(|it| plain(it.name, it.about)).collect()
+    }),
+    topic("profilers", "profiler", "profilers that a run can use", || {
+        profilers::ALL.iter().map(|it| plain(it.name(), it.about)).collect()
+    }),
+    topic("tables", "table", "tables of a run, as Parquet", table_specs),
+    topic("kernel-classes", "kernel class", "what kernels do", kernel_classes),
+    topic("gap-causes", "gap cause", "why a device is idle", words!(GapCause)),
+    topic("health-checks", "health check", "what may be wrong with a trace", health_checks),
+    topic("phase-kinds", "phase kind", "kinds of phases", words!(PhaseKind)),
+    topic("phase-sources", "phase source", "where a phase comes from", words!(PhaseSource)),
+    topic("api-kinds", "runtime call kind", "what runtime calls do", words!(ApiKind)),
+    topic("severities", "severity", "how bad a note is", words!(Severity)),
+    topic("notes", "note code", "codes of notes in a report", note_codes::entries),
+    topic("hardware", "device", "devices that the cost model knows", cost::hardware),
+    topic("families", "model family", "model families that the cost model knows", cost::families),
+    topic("metrics", "metric", "metrics of a run, for `compare --fail-on` and `trend --key`", metrics),
+    topic("cost-metrics", "cost metric", "metrics of the cost model", cost::metrics),
+    topic("operator-classes", "operator class", "what operators of a model do", cost::classes),
+    topic("weight-formats", "weight format", "formats for --dtype", cost::weight_formats),
+    topic("terms", "term", "labels on screens and pages", terms::entries),
+    topic("old-names", "old name", "settings of llm-perf-opt and their names in Rooflens", old_names),
+    topic("exit-codes", "exit code", "exit codes of commands", exit_codes),
 ];
-
-fn rules() -> Vec<GlossaryEntry> {
-    let rule = |rule: &&dyn rooflens_analyze::advice::AdviceRule| GlossaryEntry {
-        name: rule.name().to_owned(),
-        about: rule.about().to_owned(),
-        ..GlossaryEntry::default()
-    };
-    rooflens_analyze::advice::ALL.iter().map(rule).collect()
-}
 
 fn metrics() -> Vec<GlossaryEntry> {
     let entry = |metric: &headline::HeadlineMetric| plain(metric.name(), metric.definition);
@@ -231,7 +167,13 @@ pub struct ListItem {
 pub fn explain(name: &str) -> Result<Vec<Meaning>, Error> {
     let found = meanings(name);
     match found.is_empty() {
-        true => Err(Error::UnknownName { name: name.to_owned(), near: near(name) }),
+        true => Err(Error::usage(format!("{name:?} is not known")).hinted(match near(name).as_slice() {
+            [] => Hint::words("rooflens list shows what can be explained"),
+            near @ [first, ..] => Hint::leading(
+                format!("did you mean {}?", near.join(", ")),
+                format!("rooflens explain {first}"),
+            ),
+        })),
         false => Ok(found),
     }
 }
@@ -303,28 +245,11 @@ fn part(entry: &GlossaryEntry, name: &str) -> Option<GlossaryEntry> {
     Some(part)
 }
 
-/// A thing without unit, detail or parts.
-fn plain(name: impl Into<String>, about: impl Into<String>) -> GlossaryEntry {
-    GlossaryEntry { name: name.into(), about: about.into(), ..GlossaryEntry::default() }
-}
-
-fn runtimes() -> Vec<GlossaryEntry> {
-    rooflens_collect::runtimes::ALL.iter().map(|it| plain(it.name(), it.about())).collect()
-}
-
-fn profilers() -> Vec<GlossaryEntry> {
-    rooflens_collect::profilers::ALL.iter().map(|it| plain(it.name(), it.about())).collect()
-}
-
-fn formats() -> Vec<GlossaryEntry> {
-    rooflens_ingest::ALL.iter().map(|format| plain(format.name(), format.about())).collect()
-}
-
 fn analyses() -> Vec<GlossaryEntry> {
-    let entry = |analysis: &&dyn rooflens_analyze::Analysis| GlossaryEntry {
-        detail: analysis.explain().trim_end().to_owned(),
-        parts: explanation::fields(analysis.explain()),
-        ..plain(analysis.name(), analysis.question())
+    let entry = |analysis: &rooflens_analyze::Analysis| GlossaryEntry {
+        detail: analysis.explain.trim_end().to_owned(),
+        parts: explanation::fields(analysis.explain),
+        ..plain(analysis.name, analysis.question)
     };
     analyses::ALL.iter().map(entry).collect()
 }
@@ -343,7 +268,6 @@ fn table_specs() -> Vec<GlossaryEntry> {
     tables::specs().into_iter().map(entry).collect()
 }
 
-/// A column's type in words, with whether it may be missing.
 fn sql_type(column: &ColumnSchema) -> String {
     let name = column.data_type.to_string().to_lowercase();
     let name = if name.contains("utf8") { "text".to_owned() } else { name };
@@ -352,26 +276,6 @@ fn sql_type(column: &ColumnSchema) -> String {
 
 fn kernel_classes() -> Vec<GlossaryEntry> {
     KernelClass::ALL.iter().map(|class| plain(class.as_str(), class.definition())).collect()
-}
-
-fn gap_causes() -> Vec<GlossaryEntry> {
-    GapCause::ALL.iter().map(|cause| plain(cause.as_str(), cause.doc())).collect()
-}
-
-fn phase_kinds() -> Vec<GlossaryEntry> {
-    PhaseKind::ALL.iter().map(|kind| plain(kind.as_str(), kind.doc())).collect()
-}
-
-fn phase_sources() -> Vec<GlossaryEntry> {
-    PhaseSource::ALL.iter().map(|source| plain(source.as_str(), source.doc())).collect()
-}
-
-fn api_kinds() -> Vec<GlossaryEntry> {
-    ApiKind::ALL.iter().map(|kind| plain(kind.as_str(), kind.doc())).collect()
-}
-
-fn severities() -> Vec<GlossaryEntry> {
-    Severity::ALL.iter().map(|severity| plain(severity.as_str(), severity.doc())).collect()
 }
 
 fn old_names() -> Vec<GlossaryEntry> {
@@ -393,7 +297,7 @@ fn old_names() -> Vec<GlossaryEntry> {
 }
 
 fn exit_codes() -> Vec<GlossaryEntry> {
-    Exit::ALL.iter().map(|exit| plain(exit.code().to_string(), exit.meaning())).collect()
+    Exit::all().map(|(code, meaning)| plain(code.to_string(), meaning)).collect()
 }
 
 #[cfg(test)]

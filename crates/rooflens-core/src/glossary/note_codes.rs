@@ -1,6 +1,6 @@
 //! The codes of notes: what may be wrong with an input, and what it does to the numbers.
 
-use crate::glossary::{GlossaryEntry, plain};
+use super::entry::{GlossaryEntry, plain};
 
 /// Code and meaning. `unread_*` stands for one code a category of events.
 const CODES: &[(&str, &str)] = &[
@@ -158,7 +158,6 @@ const CODES: &[(&str, &str)] = &[
     ),
 ];
 
-/// All codes.
 pub(crate) fn entries() -> Vec<GlossaryEntry> {
     CODES.iter().map(|(code, meaning)| plain(*code, *meaning)).collect()
 }

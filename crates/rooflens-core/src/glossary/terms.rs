@@ -3,9 +3,8 @@
 
 use rooflens_analyze::compare::headline;
 
-use super::{GlossaryEntry, bench, charts, labels, other_screens, plain, runs};
+use super::entry::{GlossaryEntry, plain};
 
-/// The words, each with its meaning. In small letters; a heading is found whatever its case.
 pub(crate) fn entries() -> Vec<GlossaryEntry> {
     [
         TIMES,
@@ -20,14 +19,14 @@ pub(crate) fn entries() -> Vec<GlossaryEntry> {
         SERVERS,
         SECTIONS,
         TIMELINES,
-        runs::RUNS,
-        bench::BENCH,
-        charts::CHARTS,
-        other_screens::COST,
-        other_screens::COMPARE,
-        labels::LAUNCHES,
-        labels::SAMPLES,
-        labels::HEADINGS,
+        RUNS,
+        BENCH,
+        CHARTS,
+        COST,
+        COMPARE,
+        LAUNCHES,
+        SAMPLES,
+        HEADINGS,
     ]
     .concat()
     .into_iter()
@@ -36,8 +35,7 @@ pub(crate) fn entries() -> Vec<GlossaryEntry> {
     .collect()
 }
 
-/// Word and meaning.
-pub(super) type Term = (&'static str, &'static str);
+type Term = (&'static str, &'static str);
 
 const TIMES: &[Term] = &[
     ("total", "Sum over everything in the row."),
@@ -453,4 +451,423 @@ const SECTIONS: &[Term] = &[
     ("what was measured", "Headline metrics of the run."),
     ("not computed", "Missing numbers, with the reason."),
     ("notes", "Problems: what could not be read, or looks wrong."),
+];
+
+/// What a run measures beside its trace: the start, the queue, the allocator, performance states.
+const RUNS: &[Term] = &[
+    (
+        "queued_ns",
+        "Time from submitting a prompt to its first step, ns; null if the runtime does not queue requests, \
+         as `runtime=pytorch`. Headline metrics: queued_p50_ns, queued_p99_ns.",
+    ),
+    ("load_ns", "How long loading the model took, ns."),
+    ("warmup_ns", "Total time of the warm-up rounds, ns; no other measured number includes them."),
+    (
+        "warmup_rounds",
+        "Rounds before the measured ones, in which caches are filled and kernels are autotuned and compiled.",
+    ),
+    ("pass", "A step of the run: `measure` without profilers, or one under a profiler."),
+    ("peak allocated", "Peak bytes in tensors, by torch.cuda.memory_stats() (allocated_bytes.all.peak)."),
+    (
+        "peak reserved",
+        "Peak bytes that PyTorch's caching allocator reserved from the device (reserved_bytes.all.peak).",
+    ),
+    (
+        "fragmentation",
+        "Inactive split bytes / reserved bytes at the end: memory that is free, but cannot be returned to the device \
+         while another part of its segment is in use. Wholly free segments are cached, not fragmented.",
+    ),
+    (
+        "inactive split",
+        "Free bytes at the end in blocks split from larger ones: they cannot be returned to the device while \
+         another part of the block is in use.",
+    ),
+    ("inactive_split_bytes", "Free bytes at the end in split blocks (inactive_split_bytes.all.current)."),
+    ("peak_inactive_split_bytes", "Peak free bytes in split blocks (inactive_split_bytes.all.peak)."),
+    (
+        "alloc retries",
+        "Number of cudaMalloc calls that failed and were retried after the allocator's cache was emptied: \
+         memory was nearly full, and each retry stalls the device.",
+    ),
+    (
+        "num_alloc_retries",
+        "Number of cudaMalloc calls that failed and were retried after the allocator's cache was emptied.",
+    ),
+    ("ooms", "Number of allocations that failed: out of memory (num_ooms)."),
+    ("num_ooms", "Number of allocations that failed: out of memory."),
+    (
+        "p-states",
+        "Performance states of the driver, P0 (fastest) to P15, with the fraction of samples in each. \
+         GeForce devices run CUDA in P2 by default; data-centre devices run in P0.",
+    ),
+    ("pstates", "Performance states of a device, P0 (fastest) to P15, with the fraction of samples in each."),
+    ("busy_pstates", "Performance states of the samples in which the device was busy."),
+    ("below_p0_share", "Fraction of the busy samples in a performance state slower than P0."),
+    ("below_p0_ns", "Number of busy samples below P0 times the sampling interval."),
+];
+
+/// The screen of `bench`.
+const BENCH: &[Term] = &[
+    ("offered", "Load of a level: concurrent users of a closed loop, or requests per second of an open one."),
+    (
+        "offered load",
+        "Load of a level: concurrent users of a closed loop, or requests per second of an open one.",
+    ),
+    ("per user", "Output tokens per second that one request gets once its answer has begun: 1 / TPOT."),
+    (
+        "goodput",
+        "Requests per second that meet the limits of the SLO on times, each on its own, and their share.",
+    ),
+    (
+        "TTFT p99 at pace",
+        "TTFT p99 that users would see who arrive at the median pace of the closed loop, whether or not their last \
+         answer is there: coordinated omission corrected.",
+    ),
+    (
+        "send lag p99",
+        "From the scheduled time of a request to its first byte sent, without waiting for a slot or a connection.",
+    ),
+    ("receive delay p99", "From the kernel's receive time of data to the client reading it."),
+    ("loop lag p99", "How late timers of the client's event loop fired."),
+    ("CPU per chunk", "Processor time of the client / received chunks."),
+    ("running", "Requests in the server's running batch, by its own metrics."),
+    ("waiting", "Requests in the server's queue, by its own metrics."),
+    ("queue time", "Mean time of a request in the server's queue, by its own metrics."),
+    ("prefill time", "Mean time from being scheduled to the first token, by the server's own metrics."),
+    ("preemptions", "Requests that were preempted because the KV cache was full."),
+    ("kv cache, max", "Highest used share of the KV cache during a load test."),
+    ("prefix hits", "Share of prompt tokens that came from the prefix cache."),
+    ("acceptance", "Share of draft tokens that were accepted (speculative decoding)."),
+    ("load test", "Requests sent to a server on a schedule or by concurrent users: `rooflens bench`."),
+    ("levels", "Loads that were tried one after the other."),
+    ("objective", "A limit of a metric, as `--slo` states it."),
+    ("met", "Whether the measured value is within the limit."),
+    ("SLO", "Service-level objectives, as `--slo` states them: met or missed."),
+    ("failure", "Kind of failure, as `http_429` or `timeout`."),
+    ("example", "Message of the first failure of the kind."),
+    ("definition", "How the number is computed."),
+    ("server", "What the server's own metrics page (`/metrics`) says."),
+    ("client", "Whether the load generator itself kept up: if not, the latencies are not the server's."),
+    ("over time", "Values by the time of arrival, or as the server's metrics were read."),
+    ("slowest requests", "Where the time of a typical and of the slowest requests went."),
+    (
+        "p50, 95 % CI",
+        "95 % confidence interval of the median; takes into account that neighbouring requests are alike.",
+    ),
+    ("p99, 95 % CI", "95 % confidence interval of the 99th percentile, in the same way."),
+    ("load", "What a load test offered: users, or requests per second."),
+    ("workload", "What a load test sent."),
+];
+
+/// Titles of the charts on pages.
+const CHARTS: &[Term] = &[
+    ("time by phase", "Chart: the time ledger of each phase, as shares of the phase or as times."),
+    (
+        "duration of each step",
+        "Chart: how long each step took, in order of start; steps beyond p99 stand out.",
+    ),
+    (
+        "layers by class of kernel",
+        "Chart: for each layer and class of kernel, the time above the lower bound; the time itself without a model.",
+    ),
+    ("allocated memory over time", "Chart: memory that the allocator had given out, and who held the peak."),
+    ("devices and host over time", "Chart: sampled counters of devices and the host; throttling is marked."),
+    (
+        "bus bandwidth by message size",
+        "Chart: what collectives moved per second, by size of the message, against the bandwidth of the link.",
+    ),
+    (
+        "latency over throughput",
+        "Chart: latency of a load test's levels over the throughput that they reached.",
+    ),
+];
+
+/// The screens of `cost` and `compare`.
+const COST: &[Term] = &[
+    ("architecture", "Class of the model in Transformers: `architectures` of its config.json."),
+    ("config", "The config that it comes from."),
+    ("hidden", "Width of the residual stream: hidden_size."),
+    ("parameters", "Weights of the model, counted one by one."),
+    ("active", "Parameters used per token: of the routed experts, only those the token is routed to."),
+    (
+        "draft layers",
+        "Parameters of the draft layers for speculative decoding (MTP), which are not part of the model \
+         itself.",
+    ),
+    ("encoder layers", "Layers that process the input of an encoder-decoder model."),
+    ("decoder layers", "Layers that generate the output, with cross-attention to the encoder's output."),
+    (
+        "encoder parameters",
+        "Parameters of the encoder, without an embedding that it shares with the decoder.",
+    ),
+    ("kv cache per encoder position", "Bytes of the cross-attention KV cache per encoder position."),
+    ("positions/s", "Audio positions that the encoder processes per second."),
+    ("estimated positions/s", "Estimated audio positions per second."),
+    ("vision tower", "The vision tower: the encoder of images."),
+    ("vision parameters", "Parameters of the vision tower."),
+    ("weights", "Bytes or dtype of the model's weights, including quantisation scales."),
+    ("stored", "Dtype of the weights in memory."),
+    (
+        "kv cache per token",
+        "Bytes that each further token adds to the KV cache, in layers that keep every token.",
+    ),
+    (
+        "states per sequence",
+        "Bytes of recurrent state (linear attention, convolutions) per sequence, independent of its length.",
+    ),
+    ("state format", "Dtype of the recurrent states."),
+    ("activations", "Peak memory of intermediate activations."),
+    ("usable", "Device memory that an engine can use."),
+    ("largest batch", "Largest batch size that still meets the target."),
+    ("largest batch that fits", "Largest batch of this context whose KV cache fits beside the weights."),
+    ("bound by", "What limits the lower bound: compute, memory bandwidth or the links between devices."),
+    (
+        "lower bound by routing",
+        "Lower bound if all tokens are routed to the same experts, and if they are routed to as many as \
+         possible.",
+    ),
+    (
+        "estimate",
+        "Expected time: like the lower bound, but at the fractions of peak that good kernels reach, \
+    plus launch overhead.",
+    ),
+    ("estimated tokens/s", "Estimated tokens per second."),
+    ("energy at tdp (estimate)", "Energy per token if the devices draw their TDP for the estimated time."),
+    ("model flops", "Model FLOPs: matrix operations that the result requires; a multiply-add counts as two."),
+    ("flop", "Arithmetic operations; a multiply-add counts as two."),
+    (
+        "as pytorch counts",
+        "FLOPs as torch.utils.flop_counter counts them: including masked pairs and the logits of all tokens.",
+    ),
+    ("as counted", "Matrix operations as torch.utils.flop_counter counts them."),
+    ("issued", "Matrix operations including padding to the kernels' tiles."),
+    ("vector", "Operations outside the tensor cores: norms, softmax, activations, rotary embeddings."),
+    ("moved", "Bytes read from and written to the device's memory."),
+    ("bytes moved", "Bytes read from and written to the device's memory."),
+    ("kv read", "Bytes of the KV cache that are read."),
+    ("kv written", "Bytes of the KV cache that are written."),
+    ("sent", "Bytes that a device sends to others."),
+    ("crossovers", "Batch sizes and contexts at which the limiting resource of the step changes."),
+    ("formula", "Formula of the number, in keys of the config."),
+    ("×", "How often the operator runs in a step."),
+    ("number", "Which metric of the model it is."),
+    ("base", "Baseline: the model or setup that the others are compared with."),
+    ("base time", "Lower bound of the baseline."),
+    ("base flop", "Operations of the baseline."),
+    ("base bytes moved", "Bytes moved by the baseline."),
+    ("flop change", "Difference in operations from the baseline."),
+    ("bytes moved change", "Difference in bytes moved from the baseline."),
+    ("adjusted key", "The key that --hold adjusted to keep the total constant."),
+    ("prefill tokens", "Prompt tokens in one step."),
+    ("at context", "Tokens in the KV cache of each sequence."),
+    ("required of all devices", "FLOP/s and bandwidth that the target requires, summed over all devices."),
+    ("smallest tp (estimate)", "Smallest tensor-parallel size whose estimate meets the target."),
+];
+
+const COMPARE: &[Term] = &[
+    ("a", "The first input: what the others are compared with."),
+    ("b", "The second input."),
+    ("a per step", "Time of a typical step of A: the mean of the middle half."),
+    ("b per step", "Time of a typical step of B: the mean of the middle half."),
+    ("change", "B − A, or B / A − 1."),
+    ("change %", "B over A less 1."),
+    ("95 % interval", "95 % confidence interval of the change, by block bootstrap over steps or rounds."),
+    ("p", "p-value of the difference, corrected for the number of comparisons."),
+    ("detectable", "Smallest change that could be detected with the noise of these rounds."),
+    ("how", "How a kernel changed: same, renamed, fused, split, replaced, or only on one side."),
+    ("within", "Operator, module or layer that contains the work on both sides."),
+    ("scope", "The phase that the row is about, or the whole trace."),
+    ("place", "A rank, and a device of it."),
+    ("changed lines", "Kernels and waits that changed significantly."),
+    ("wall", "Wall time: work and waiting."),
+    ("check", "What must be the same on both sides for a comparison to hold."),
+    ("checks", "What must be the same on both sides for a comparison to hold."),
+    ("key", "Key of the config."),
+    ("metric", "A headline metric of a run."),
+    ("headline metrics", "TTFT, TPOT, latency and throughput of the rounds measured without a profiler."),
+    ("rounds", "Repetitions of the measured pass."),
+    ("ranks and devices", "The comparison of each rank and device."),
+];
+
+/// Columns of profiled launches, in the words of Nsight Compute where it has one.
+const LAUNCHES: &[Term] = &[
+    ("grid", "Grid size: blocks of a launch in x, y and z."),
+    ("block", "Block size: threads of a block in x, y and z."),
+    ("index", "Number of the launch in the report, from 0; of a run in a series, its position."),
+    (
+        "typical",
+        "Launches of this name before the first one whose duration is typical (within 5 % of the median).",
+    ),
+    ("process", "Process id of the profiled program."),
+    ("thread", "Thread that opened the range."),
+    ("style", "How an NVTX range was opened and closed: push/pop or start/end."),
+    (
+        "precision",
+        "Precision with the most FLOPs in the launch: FP64, FP32, FP16 or the tensor cores' dtype.",
+    ),
+    ("fp64", "FP64 FLOPs of the launch."),
+    ("flop/s", "Achieved FLOP/s: FLOPs / time."),
+    ("tensor fp16", "FP16 FLOPs of the launch on tensor cores."),
+    ("tensor bf16", "BF16 FLOPs of the launch on tensor cores."),
+    ("tensor pipes", "Cycles in which the tensor pipes are active, as a fraction of active cycles."),
+    (
+        "tensor pipes, of elapsed",
+        "Cycles in which the tensor pipes are active, as a fraction of elapsed cycles.",
+    ),
+    ("dram b/s", "Achieved bandwidth of device memory: DRAM bytes / time, bytes per second."),
+    ("dram bytes", "Bytes read from and written to device memory."),
+    ("l2 bytes", "Bytes through the L2 cache."),
+    ("l1 bytes", "Bytes through the L1 cache."),
+    ("shared bytes", "Bytes read from and written to shared memory."),
+    ("flop/b of l2", "Arithmetic intensity relative to L2 traffic: FLOPs / L2 bytes."),
+    ("flop/b of l1", "Arithmetic intensity relative to L1 traffic: FLOPs / L1 bytes."),
+    ("registers", "Registers per thread."),
+    ("waves", "Grid size divided by the number of blocks that the device can hold at once (waves per SM)."),
+    (
+        "limited by",
+        "Resource that limits the occupancy: registers, shared memory, warps, barriers or blocks.",
+    ),
+    ("top stall", "Most frequent warp stall reason, with its fraction of warp time."),
+    (
+        "warp stall reasons",
+        "Why warps do not issue an instruction, as fractions of the time of active warps.",
+    ),
+    ("active warps", "Active warps per scheduler, mean over cycles."),
+    ("eligible warps", "Warps per scheduler that can issue their next instruction, mean over cycles."),
+    (
+        "issuing",
+        "Cycles in which a scheduler issues an instruction (One or More Eligible), as a fraction of cycles.",
+    ),
+    ("issue slots", "Issue slots busy: issued instructions as a fraction of the available issue slots."),
+    ("sm active", "Cycles in which a multiprocessor has at least one warp, as a fraction of elapsed cycles."),
+    ("threads active", "Active threads per warp and instruction, of 32 (warp execution efficiency)."),
+    (
+        "threads not predicated off",
+        "Active threads per warp and instruction that are not predicated off, of 32.",
+    ),
+    ("sectors per load", "32-byte sectors per global load request; 4 for coalesced 4-byte loads of a warp."),
+    (
+        "sectors per store",
+        "32-byte sectors per global store request; 4 for coalesced 4-byte stores of a warp.",
+    ),
+    ("bytes used per sector, loads", "Bytes of each 32-byte sector that global loads use."),
+    ("bytes used per sector, stores", "Bytes of each 32-byte sector that global stores use."),
+    (
+        "excess sectors",
+        "Sectors of global accesses beyond what coalesced accesses need, as a fraction of all sectors.",
+    ),
+    ("bank conflicts", "Bank conflicts of shared memory."),
+    ("conflicts per request", "Bank conflicts per request to shared memory."),
+    ("conflicts, of wavefronts", "Bank conflicts as a fraction of the wavefronts of shared memory."),
+    (
+        "resident blocks per multiprocessor",
+        "Blocks that fit on a multiprocessor at once, by limiting resource.",
+    ),
+    (
+        "launches under the roofline",
+        "Profiled launches at their arithmetic intensity, below the device's roofline.",
+    ),
+    (
+        "what limits them",
+        "Launches and their time by what bounds them: compute, memory, latency or the launch itself.",
+    ),
+    ("lost time per kernel", "Time of each kernel above its lower bound, and what it is lost to."),
+    ("loss", "What the time above the lower bound is lost to."),
+    ("what to change", "Rules over the counters that apply to the launches, with what to try."),
+    ("of launches", "Fraction of the profiled launches."),
+    ("of profiled time", "Fraction of the time of the profiled launches under the profiler."),
+    ("in timeline", "Time of all launches of the kernel in the timeline."),
+    ("of timeline", "Fraction of the kernel time of the timeline."),
+    (
+        "profiled share of the timeline",
+        "Fraction of the timeline's kernel time in kernels that were profiled.",
+    ),
+    ("compute capability", "CUDA compute capability of the device, such as 9.0."),
+    ("multiprocessors", "Streaming multiprocessors (SMs) or compute units of the device."),
+    ("std dev", "Standard deviation of the sample (n − 1)."),
+    ("kernels by device time", "Kernels by the sum of their durations on the device."),
+    ("kernels by range", "Kernels by the NVTX range that launched them."),
+    ("text", "Text of the NVTX range."),
+];
+
+const SAMPLES: &[Term] = &[
+    ("devices and host", "Samples of devices and host while the workload ran."),
+    ("samples", "Number of samples."),
+    ("cpu", "Utilisation of the host's processors; on a page of a trace, the host."),
+    ("sm clock", "Clock of the multiprocessors, mean over the samples."),
+    ("min clock", "Lowest clock of the multiprocessors in a sample."),
+    ("max power", "Highest power in a sample, watts."),
+    ("max temperature", "Highest temperature in a sample, °C."),
+    ("peak memory", "Highest memory use in a sample, bytes."),
+    ("clocks throttled by", "Throttle reasons that the driver reported, with the fraction of samples."),
+    ("workload cores", "Processor cores that the workload used: its processor time / elapsed time."),
+    ("workload memory", "Highest memory use of the workload's processes in a sample, bytes."),
+    ("per token", "Energy per generated token, joules."),
+    ("read", "Bytes read from disk."),
+    ("written", "Bytes written to disk."),
+    ("received", "Bytes received over the network."),
+    ("job", "Number of the job in the sweep, from 0, as Hydra counts."),
+    ("jobs", "Jobs of the sweep with their headline metrics; ★ marks the best of a column."),
+    ("status", "Whether the job completed: complete, incomplete, or the reason."),
+    (
+        "pareto front",
+        "Whether no other job has both more tokens per second and a lower time per output token.",
+    ),
+    ("overview", "Summary of the runs."),
+    ("figures", "Figures of the report."),
+    ("trend", "Values of a metric over runs, with its change points."),
+    ("since", "Run from which on the metric has its new level."),
+    ("unit", "Unit of the value."),
+    ("comparison", "What changed between the inputs, and whether it is significant."),
+    ("time of a decode step", "Lower bound or measured time of one decode step."),
+];
+
+const HEADINGS: &[Term] = &[
+    ("achieved rates", "MFU and MBU of each phase: measured rates relative to the device's peaks."),
+    (
+        "allocations at the peak",
+        "Memory that is allocated at the peak, by the line of code that allocated it.",
+    ),
+    ("at the time of the snapshot", "Blocks of the allocator when the snapshot was taken."),
+    ("cuda allocator", "Statistics of PyTorch's caching allocator (torch.cuda.memory_stats)."),
+    ("assumptions", "Assumptions of the lower bound and the estimate."),
+    ("arithmetic intensity", "FLOPs per byte moved. Above the device's ridge point, compute is the limit."),
+    ("by kind", "The same by kind of layer."),
+    ("by library", "Device time by the library that a kernel belongs to."),
+    ("by name", "The same by name."),
+    ("by type of the output", "The same by element type of the first output."),
+    ("changed operators", "Operators of the model whose cost differs from the baseline."),
+    ("compared with the baseline", "Totals of the changed model beside those of the baseline."),
+    ("decode operators", "Operators of a decode step with their lower bounds."),
+    ("prefill operators", "Operators of a prefill with their lower bounds."),
+    ("full names", "Full names of the kernels in the table above, in its order."),
+    ("host activity during gaps", "What the host did while the device was idle, by name."),
+    ("longest gaps of each cause", "The longest idle gaps, with the activities around them."),
+    ("slowest ranges", "The three longest ranges of each group."),
+    ("waiting by rank", "Time that each rank waited in collectives, and how long others waited for it."),
+    (
+        "flops by the static model and by torch",
+        "FLOPs of the static model beside those that torch.profiler counted.",
+    ),
+    (
+        "matmuls by recorded shapes",
+        "Achieved rates of matmuls by the input shapes that the profiler recorded.",
+    ),
+    (
+        "matmuls that the static model does not have",
+        "Matmuls of the trace that match no operator of the static model, such as extra padding or recomputation.",
+    ),
+    ("per step, by operator", "Time per step of both inputs by operator, with the change."),
+    ("what to look at next", "The largest remaining findings, in order."),
+    ("where", "Layers or module that the operator is in."),
+    ("floor after", "Lower bound of the changed model."),
+    ("layout", "Parallelism that engines refuse, with the reason."),
+    ("targets", "Whether the targets of --ttft and --tpot can be met, and what they require."),
+    ("kv cache on the fullest device", "KV cache of the device that holds most of it, bytes."),
+    (
+        "memory on the fullest device",
+        "Weights, KV cache and activations of the device that holds most, bytes.",
+    ),
+    ("lower bound of the time", "Lower bound of the time over the swept values."),
+    ("upper bound of tokens/s", "Tokens per second at the lower bound of the time: no run is faster."),
 ];

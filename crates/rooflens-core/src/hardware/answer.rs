@@ -95,7 +95,6 @@ impl MeasuredPeaks {
         Err(why)
     }
 
-    /// The figures, under a name of one's own or the device's.
     pub(crate) fn measured(&self, name: Option<&str>, seconds: u64) -> MeasuredHardware {
         let device = &self.device;
         let dtype = |name: &str| Dtype::ALL.iter().copied().find(|dtype| dtype.as_str() == name);
@@ -125,7 +124,6 @@ fn is_rate(value: f64) -> bool {
     value.is_finite() && value > 0.0
 }
 
-/// Who makes it, as far as its name tells.
 fn vendor(name: &str, arch: &str) -> &'static str {
     const KNOWN: &[(&str, &str)] =
         &[("intel", "Intel"), ("amd", "AMD"), ("nvidia", "NVIDIA"), ("apple", "Apple"), ("neoverse", "Arm")];

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rooflens_collect::environment::Interpreter;
-use rooflens_collect::execute::{Executor, Processes, find_program};
+use rooflens_collect::execute::{Executor, Processes, StepOutcome, find_program};
 use rooflens_collect::package as python;
 use rooflens_collect::plan::{
     CommandWord, PlanRoot, PlannedStep, ProcessCommand, RunFolders, RunStage, StepWork,
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::answer::MeasuredPeaks;
 use crate::document::SchemaTag;
-use crate::error::{Error, MeasureError};
+use crate::error::Error;
 use crate::observer::{Event, SharedObserver, StepWatch};
 use crate::run::project_settings;
 use crate::{project, saved};
@@ -79,7 +79,6 @@ impl MeasuredDevice {
     }
 }
 
-/// The step's name, and that of its folder.
 const STEP: &str = "peaks";
 
 /// Measures a device and writes its file. Nothing where the observer stopped it.
@@ -97,8 +96,7 @@ pub fn measure(wish: &MeasureRequest, observer: &SharedObserver) -> Result<Optio
     let measured = peaks.measured(wish.name.as_deref(), wish.seconds);
     let text = measured.to_toml();
     let path = path(wish, &measured.name);
-    Catalog::with([(path.display().to_string(), &text)])
-        .map_err(|error| MeasureError::Unreadable { why: error.to_string() })?;
+    Catalog::with([(path.display().to_string(), &text)]).map_err(|error| no_answer(&error.to_string()))?;
     free(&path, wish.force)?;
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         saved::make(folder)?;
@@ -107,8 +105,12 @@ pub fn measure(wish: &MeasureRequest, observer: &SharedObserver) -> Result<Optio
     Ok(Some(MeasuredDevice { peaks, measured, path }))
 }
 
-fn free(path: &Path, force: bool) -> Result<(), MeasureError> {
-    if path.exists() && !force { Err(MeasureError::Exists { path: path.to_owned() }) } else { Ok(()) }
+fn free(path: &Path, force: bool) -> Result<(), Error> {
+    if path.exists() && !force {
+        return Err(Error::usage(format!("{} already exists: nothing was measured", path.display()))
+            .words("--force overwrites it; --name NAME writes another"));
+    }
+    Ok(())
 }
 
 fn path(wish: &MeasureRequest, name: &str) -> PathBuf {
@@ -143,13 +145,9 @@ fn interpreter(wish: &MeasureRequest) -> Interpreter {
     Interpreter { argv: vec![program], env: BTreeMap::new(), install }
 }
 
-/// How a device is measured.
 pub(crate) struct Measuring<'a> {
-    /// By which Python.
     pub(crate) interpreter: Interpreter,
-    /// Which device, as PyTorch calls it.
     pub(crate) device: &'a str,
-    /// For how long.
     pub(crate) seconds: u64,
     /// The folder that the interpreter is relative to.
     pub(crate) project: PathBuf,
@@ -203,7 +201,6 @@ fn step(interpreter: Interpreter, device: &str, seconds: u64) -> PlannedStep {
     }
 }
 
-/// Runs the program; nothing where the observer stopped it.
 fn run(
     step: &PlannedStep,
     command: &ProcessCommand,
@@ -219,11 +216,37 @@ fn run(
         return Ok(None);
     }
     if !outcome.is_done() {
-        return Err(MeasureError::of(&outcome, observer).into());
+        return Err(failed(&outcome, observer));
     }
     let log = RunDir::new(&places.run).raw(STEP).join("stdout.log");
     let text = std::fs::read_to_string(&log).unwrap_or_default();
-    Ok(Some(MeasuredPeaks::read(&text).map_err(|why| MeasureError::Unreadable { why })?))
+    MeasuredPeaks::read(&text).map(Some).map_err(|why| no_answer(&why))
+}
+
+fn no_answer(why: &str) -> Error {
+    Error::workload(format!("the measurement ended, but {why}"))
+        .words("rooflens doctor shows the interpreter and its torch")
+}
+
+/// Exit code of the measuring program: torch or the device is not there.
+const MISSING: i32 = 3;
+
+/// Of a program that did not end well. The end of what it printed is told first.
+fn failed(outcome: &StepOutcome, observer: &SharedObserver) -> Error {
+    let said = |start: &str| outcome.tail.iter().find_map(|line| line.strip_prefix(start)).map(str::to_owned);
+    if outcome.exit_code == Some(MISSING)
+        && let Some(fact) = said("error: ")
+    {
+        let other = "or an interpreter that has it: --python PATH";
+        let hint = said("hint: ").map_or_else(|| other.to_owned(), |hint| format!("{hint}; {other}"));
+        return Error::environment(fact).words(hint);
+    }
+    for line in &outcome.tail {
+        observer.info(&format!("  | {line}"));
+    }
+    let hint =
+        said("hint: ").unwrap_or_else(|| "try another device and less time: --device cpu --seconds 2".into());
+    Error::workload(format!("the measurement {}", outcome.verdict())).words(hint)
 }
 
 #[cfg(test)]

@@ -6,17 +6,20 @@ use rooflens_ingest::{Artefact, IngestError, InputSource, no_progress, rank_in_n
 use rooflens_schema::{NameId, Notes, Opt, RankTables};
 
 use crate::error::Error;
-use crate::input::{Input, TraceFile};
+use crate::input::{Input, TraceFile, missing};
 
 /// Gives each log to its trace: the only one, or the one of the same rank by name.
 pub(crate) fn attach(input: &mut Input, logs: &[PathBuf]) -> Result<(), Error> {
     if logs.is_empty() {
         return Ok(());
     }
-    let Input::Traces(files) = input else { return Err(Error::GemmsOfRun) };
+    let Input::Traces(files) = input else {
+        return Err(Error::usage("a run directory already has its tables: --gemms needs a trace")
+            .command("rooflens analyze TRACE --gemms LOG -o RUN"));
+    };
     for log in logs {
         if !log.exists() {
-            return Err(Error::Missing { path: log.clone(), near: crate::input::files_near(log) });
+            return Err(missing(log));
         }
         let rank = rank_in_name(log);
         let wanted = |file: &&mut TraceFile| rank.is_some() && file.rank_by_name == rank;
@@ -26,14 +29,21 @@ pub(crate) fn attach(input: &mut Input, logs: &[PathBuf]) -> Result<(), Error> {
         };
         match file {
             Some(file) if file.gemms.is_none() => file.gemms = Some(log.clone()),
-            _ => return Err(Error::GemmsOfWhom { path: log.clone() }),
+            _ => {
+                return Err(Error::usage(format!(
+                    "{} matches no trace: with several traces, the rank is read from the file name, as in \
+                     cublas_rank3.log",
+                    log.display()
+                ))
+                .command("rooflens analyze TRACE --gemms LOG"));
+            }
         }
     }
     Ok(())
 }
 
 /// The calls of a log.
-pub fn read(log: &Path, notes: &Notes) -> Result<RankTables, IngestError> {
+pub(crate) fn read(log: &Path, notes: &Notes) -> Result<RankTables, IngestError> {
     let found =
         rooflens_ingest::read(Artefact::open(&InputSource::File(log.to_owned()), no_progress())?, notes)?;
     if found.gemms.is_empty() {
@@ -45,7 +55,7 @@ pub fn read(log: &Path, notes: &Notes) -> Result<RankTables, IngestError> {
 }
 
 /// Reads the log and adds its calls.
-pub fn add(tables: &mut RankTables, log: &Path, notes: &Notes) -> Result<(), IngestError> {
+pub(crate) fn add(tables: &mut RankTables, log: &Path, notes: &Notes) -> Result<(), IngestError> {
     let mut found = read(log, notes)?;
     let names = &mut tables.names;
     let mut own = |id: &mut NameId| *id = names.add(found.names.get(*id));

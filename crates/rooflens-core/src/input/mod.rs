@@ -5,7 +5,7 @@ pub(crate) mod ranks;
 
 use std::path::{Path, PathBuf};
 
-use rooflens_collect::nsys_export::{self, NsysExport};
+use rooflens_collect::nsys_export::{self, ExportError, NsysExport};
 use rooflens_ingest::privacy::Privacy;
 use rooflens_ingest::{
     Artefact, IngestError, InputSource, keep_one_a_set, ncu, no_progress, rank_files, rank_in_name, recognise,
@@ -13,8 +13,9 @@ use rooflens_ingest::{
 use rooflens_schema::{Notes, RunDir};
 
 use crate::environment;
-use crate::error::Error;
+use crate::error::{Error, Hint};
 use crate::observer::{Event, SharedObserver};
+use crate::shell::word;
 
 /// What is read.
 #[derive(Debug)]
@@ -43,8 +44,11 @@ pub fn open_input(
     notes: &Notes,
     observer: &SharedObserver,
 ) -> Result<Input, Error> {
-    let input = resolve(paths, notes, observer)?;
-    let mut input = input.with_captures(&options.captures, observer)?.keeping_private(options.keep_private);
+    let mut input = resolve(paths, notes, observer)?;
+    input.capture(&options.captures, observer)?;
+    if let (Input::Traces(files), true) = (&mut input, options.keep_private) {
+        files.iter_mut().for_each(|file| file.privacy = Privacy::Keep);
+    }
     gemm_log::attach(&mut input, &options.gemms)?;
     Ok(input)
 }
@@ -52,13 +56,9 @@ pub fn open_input(
 /// One rank's trace.
 #[derive(Debug)]
 pub struct TraceFile {
-    /// Where it is.
     pub(crate) source: InputSource,
-    /// The rank that its name tells.
     pub(crate) rank_by_name: Option<i32>,
-    /// Whether what is private in it is taken out.
     pub(crate) privacy: Privacy,
-    /// The log of a BLAS library whose calls its kernels ran.
     pub(crate) gemms: Option<PathBuf>,
     /// The trace that was recorded while the graphs it replays were captured.
     pub(crate) capture: Option<InputSource>,
@@ -67,7 +67,6 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// A trace as it is, alone.
     pub(crate) fn new(source: InputSource, rank_by_name: Option<i32>) -> Self {
         TraceFile {
             source,
@@ -78,10 +77,7 @@ impl TraceFile {
             _export: None,
         }
     }
-}
 
-impl TraceFile {
-    /// Its path, as it was typed or found.
     pub(crate) fn path(&self) -> String {
         match &self.source {
             InputSource::File(path) => path.display().to_string(),
@@ -91,36 +87,30 @@ impl TraceFile {
 }
 
 impl Input {
-    /// The same, with what is private kept if requested.
-    fn keeping_private(mut self, keep: bool) -> Self {
-        if let Input::Traces(files) = &mut self
-            && keep
-        {
-            files.iter_mut().for_each(|file| file.privacy = Privacy::Keep);
-        }
-        self
-    }
-
-    /// The same, with the traces of captures: one for all ranks, or one a rank in their order.
-    fn with_captures(mut self, captures: &[PathBuf], observer: &SharedObserver) -> Result<Self, Error> {
+    /// Gives the traces those of captures: one for all ranks, or one a rank in their order.
+    fn capture(&mut self, captures: &[PathBuf], observer: &SharedObserver) -> Result<(), Error> {
         if captures.is_empty() {
-            return Ok(self);
+            return Ok(());
         }
         let sources = captures.iter().map(|path| Ok(file(path, observer)?.source));
         let sources: Vec<InputSource> = sources.collect::<Result<_, Error>>()?;
-        match &mut self {
+        let message = match self {
             Input::Run(run) => {
-                return Err(Error::CaptureOfRun { path: run.root().to_owned() });
+                let path = run.root().display();
+                format!("{path} is a run directory: a capture is read together with the traces")
             }
-            Input::Traces(files) if sources.len() != 1 && sources.len() != files.len() => {
-                return Err(Error::CaptureCount { captures: sources.len(), traces: files.len() });
-            }
+            Input::Traces(files) if sources.len() != 1 && sources.len() != files.len() => format!(
+                "{} captures for {} traces: give one for all, or one for each in their order",
+                sources.len(),
+                files.len()
+            ),
             Input::Traces(files) => {
                 let one_each = files.iter_mut().zip(sources.iter().cycle());
                 one_each.for_each(|(file, source)| file.capture = Some(source.clone()));
+                return Ok(());
             }
-        }
-        Ok(self)
+        };
+        Err(Error::usage(message).command("rooflens analyze decode.json.gz --capture capture.json.gz"))
     }
 
     /// Bytes to read, as they are stored; `None` where that is not known.
@@ -139,7 +129,7 @@ impl Input {
 /// What the paths stand for. Everything that can be known to fail without reading a trace fails here.
 fn resolve(paths: &[PathBuf], notes: &Notes, observer: &SharedObserver) -> Result<Input, Error> {
     if paths.is_empty() {
-        return Err(Error::NoInput);
+        return Err(Error::usage("no trace or run was named").command("rooflens analyze trace.json.gz"));
     }
     if let [path] = paths
         && RunDir::has_trace(path)
@@ -150,11 +140,13 @@ fn resolve(paths: &[PathBuf], notes: &Notes, observer: &SharedObserver) -> Resul
     for path in paths {
         if path.as_os_str() == "-" {
             if files.iter().any(|file: &TraceFile| file.source == InputSource::Stdin) {
-                return Err(Error::StdinTwice);
+                return Err(Error::usage("`-` (standard input) is given more than once")
+                    .command("zcat trace.json.gz | rooflens analyze -"));
             }
             files.push(TraceFile::new(InputSource::Stdin, None));
         } else if RunDir::has_trace(path) {
-            return Err(Error::RunAmongOthers { path: path.clone() });
+            let message = format!("{} is a run directory: it is analysed alone", path.display());
+            return Err(Error::usage(message).command(format!("rooflens analyze {}", word(path))));
         } else if path.is_dir() {
             files.extend(folder(path, notes)?);
         } else {
@@ -172,10 +164,15 @@ fn resolve(paths: &[PathBuf], notes: &Notes, observer: &SharedObserver) -> Resul
 fn folder(path: &Path, notes: &Notes) -> Result<Vec<TraceFile>, Error> {
     let found = rank_files(path, notes).map_err(|error| match error {
         IngestError::EmptyFolder { path } => match traces_near(&path) {
-            Some(inside) => Error::TracesElsewhere { path, inside },
-            None => Error::Unreadable(IngestError::EmptyFolder { path }),
+            Some(inside) => Error::data(format!(
+                "no trace in folder {}, but there is one in {}",
+                path.display(),
+                inside.display()
+            ))
+            .words(format!("name that folder instead: {}", word(&inside))),
+            None => Error::unreadable(IngestError::EmptyFolder { path }),
         },
-        error => Error::Unreadable(error),
+        error => Error::unreadable(error),
     })?;
     Ok(found
         .into_iter()
@@ -199,20 +196,24 @@ fn traces_near(folder: &Path) -> Option<PathBuf> {
 
 fn file(path: &Path, observer: &SharedObserver) -> Result<TraceFile, Error> {
     if !path.exists() {
-        return Err(Error::Missing { path: path.to_owned(), near: files_near(path) });
+        return Err(missing(path));
     }
     let source = InputSource::File(path.to_owned());
     // A pipe can be looked at only once; the reader will say whether it is a trace.
     if path.is_file() {
-        let artefact = Artefact::open(&source, no_progress()).map_err(Error::Unreadable)?;
+        let artefact = Artefact::open(&source, no_progress()).map_err(Error::unreadable)?;
         let head = &artefact.probe().head;
         if head.starts_with(ncu::MAGIC) || ncu::csv::is_csv(head) {
-            return Err(Error::NotATimeline { path: path.to_owned() });
+            let message = format!(
+                "{} is a Nsight Compute report: it has single launches and no timeline",
+                path.display()
+            );
+            return Err(Error::data(message).command(format!("rooflens kernels analyze {}", word(path))));
         }
         if head.starts_with(nsys_export::MAGIC) {
             let what = format!("exporting {} with nsys", path.display());
             observer.event(&Event::Working { what: &what });
-            let export = nsys_export::export(environment::nsys(), path).map_err(Error::Export);
+            let export = nsys_export::export(environment::nsys(), path).map_err(|error| not_exported(&error));
             observer.event(&Event::Finished);
             let export = export?;
             let source = InputSource::File(export.file().to_owned());
@@ -220,13 +221,49 @@ fn file(path: &Path, observer: &SharedObserver) -> Result<TraceFile, Error> {
         }
         if recognise(artefact.probe()).is_none() {
             // Gives the error that tells how the file begins.
-            rooflens_ingest::read(artefact, &Notes::default()).map_err(Error::Unreadable)?;
+            rooflens_ingest::read(artefact, &Notes::default()).map_err(Error::unreadable)?;
         }
     }
     Ok(TraceFile::new(source, rank_in_name(path)))
 }
 
-/// Paths in the same folder with a similar name.
+fn not_exported(error: &ExportError) -> Error {
+    let elsewhere = |report: &Path| {
+        let made = report.with_extension("sqlite");
+        format!("nsys export --type sqlite -o {} {}", word(&made), word(report))
+    };
+    let hint = match error {
+        ExportError::NoProgram { report, .. } => Hint::leading(
+            "install Nsight Systems, set ROOFLENS_NSYS=PATH, or export on a machine that has it:",
+            elsewhere(report),
+        ),
+        ExportError::Newer { report, .. } => Hint::leading(
+            "set ROOFLENS_NSYS=PATH to a newer nsys, or export on the machine that recorded the report:",
+            elsewhere(report),
+        ),
+        ExportError::Failed { report, .. } => Hint::command(elsewhere(report)),
+        ExportError::Folder { .. } => Hint::words("set TMPDIR=DIR to a folder with free space"),
+    };
+    let is_damaged = matches!(error, ExportError::Failed { .. });
+    let kind = if is_damaged { Error::data } else { Error::environment };
+    kind(error.to_string()).hinted(hint)
+}
+
+pub(crate) fn missing(path: &Path) -> Error {
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let analyze = |path: &Path| format!("rooflens analyze {}", word(path));
+    let hint = match files_near(path).as_slice() {
+        [] => Hint::command("find . -name '*.json*'"),
+        [one] => Hint::leading(format!("did you mean {}?", one.display()), analyze(one)),
+        [first, others @ ..] => {
+            let others: Vec<String> = others.iter().map(name).collect();
+            let words = format!("similar names nearby: {}, {};", name(first), others.join(", "));
+            Hint::leading(words, analyze(first))
+        }
+    };
+    Error::data(format!("{} does not exist", path.display())).hinted(hint)
+}
+
 pub(crate) fn files_near(path: &Path) -> Vec<PathBuf> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

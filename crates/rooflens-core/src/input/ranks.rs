@@ -1,23 +1,23 @@
 //! Ranks of one job: each has a number of its own, and all share one clock.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use rooflens_schema::{Notes, RankTables, Severity, Stage};
 
+use crate::error::{Error, Hint};
 use crate::input::TraceFile;
+use crate::shell::word;
 
-/// Gives out rank numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Numbering {
     taken: BTreeSet<i32>,
     /// Numbers that the names of files promise: nobody else gets them without asking.
     promised: BTreeSet<i32>,
-    /// Whether there are others.
     is_of_several: bool,
 }
 
 impl Numbering {
-    /// For the files of a job.
     pub(crate) fn new(files: &[TraceFile]) -> Self {
         let promised = files.iter().filter_map(|file| file.rank_by_name).collect();
         Numbering { taken: BTreeSet::new(), promised, is_of_several: files.len() > 1 }
@@ -62,32 +62,33 @@ pub(crate) struct SameJob {
     first: Option<Recorded>,
 }
 
-/// What a trace says of the job that it is of.
 #[derive(Debug, Clone)]
 struct Recorded {
     path: String,
     world_size: Option<i32>,
     rank: Option<i32>,
     device: Option<String>,
-    /// First and last record, as time of day.
     extent: Option<(i64, i64)>,
 }
 
 impl SameJob {
-    /// Takes the next trace, on its own clock. Answers with the names of two traces and what tells them apart,
-    /// where they cannot be of one job.
-    pub(crate) fn check(
-        &mut self,
-        tables: &RankTables,
-        path: String,
-    ) -> Result<(), (String, String, String)> {
+    /// Takes the next trace, on its own clock. An error where it cannot be of the same job as the first.
+    pub(crate) fn check(&mut self, tables: &RankTables, path: String) -> Result<(), Error> {
         let recorded = Recorded::of(tables, path);
         let Some(first) = &self.first else {
             self.first = Some(recorded);
             return Ok(());
         };
         match first.differs(&recorded) {
-            Some(why) => Err((first.path.clone(), recorded.path, why)),
+            Some(why) => {
+                let (one, other) = (&first.path, &recorded.path);
+                Err(Error::usage(format!("{one} and {other} are not ranks of the same job: {why}")).hinted(
+                    Hint::leading(
+                        "several traces are read as the ranks of one job; analyze each alone:",
+                        format!("rooflens analyze {}", word(Path::new(one))),
+                    ),
+                ))
+            }
             None => Ok(()),
         }
     }
@@ -107,7 +108,6 @@ impl Recorded {
         }
     }
 
-    /// Why two traces cannot be ranks of one job; nothing where they may be.
     fn differs(&self, other: &Self) -> Option<String> {
         if let (Some(one), Some(two)) = (self.world_size, other.world_size)
             && one != two
@@ -213,7 +213,7 @@ mod tests {
         let apart = |one: &RankTables, other: &RankTables| {
             let mut same = SameJob::default();
             same.check(one, "a.json".to_owned()).expect("the first");
-            same.check(other, "b.json".to_owned()).err().map(|(_, _, why)| why)
+            same.check(other, "b.json".to_owned()).err().map(|error| error.to_string())
         };
         let first = of(None, None, Some(0));
         assert_eq!(apart(&first, &of(None, None, Some(1_000))), None);

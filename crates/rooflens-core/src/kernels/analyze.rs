@@ -4,22 +4,26 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use rooflens_analyze::kernels::{
-    MOST_ASKED, Profile, ProfiledLaunch, ProfilerAdvice, ProfilerTool, TimelineDurations, expanded,
+    CatalogDevice, DeviceHint, MOST_ASKED, Profile, ProfiledLaunch, ProfilerAdvice, ProfilerTool,
+    TimelineDurations, expanded,
 };
 use rooflens_compose::nearest;
+use rooflens_cost::hardware::{Catalog, Device};
+use rooflens_cost::precision::Dtype;
 use rooflens_ingest::ncu::{self, RuleGrade};
-use rooflens_ingest::rocprof_compute;
+use rooflens_ingest::{IngestError, rocprof_compute};
 use rooflens_report::Part;
 use rooflens_report::profiled::parts;
 use rooflens_schema::{Note, Notes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{device, save, timeline};
-use crate::document::SchemaTag;
-use crate::error::Error;
-use crate::input::files_near;
+use super::{read_timeline, save};
+use crate::error::{CostError, Error, Hint};
+use crate::input::missing;
 use crate::observer::{Event, SharedObserver};
+use crate::shell::word;
+use rooflens_schema::SchemaTag;
 
 /// What is asked.
 #[derive(Debug, Clone, Default)]
@@ -38,9 +42,7 @@ pub struct ProfiledRequest {
 
 /// What profiled launches tell.
 pub struct ProfiledKernels {
-    /// What limits each launch.
     pub(crate) profile: Profile,
-    /// What it was made of.
     launches: Vec<ProfiledLaunch>,
     notes: Vec<Note>,
     /// Whether reading the timeline was ended early.
@@ -86,7 +88,7 @@ pub fn analyze(request: &ProfiledRequest, observer: &SharedObserver) -> Result<P
         save::destination(folder)?;
     }
     if let Some(path) = request.inputs.iter().find(|path| !path.exists()) {
-        return Err(Error::Missing { path: path.clone(), near: files_near(path) });
+        return Err(missing(path));
     }
     let found = profile_of(request, observer)?;
     if let Some(folder) = &request.output {
@@ -118,7 +120,7 @@ fn profile_of(request: &ProfiledRequest, observer: &SharedObserver) -> Result<Pr
     let mut stopped = false;
     let mut times = None;
     if let Some(path) = &request.timeline {
-        let read = timeline::read(std::slice::from_ref(path), None, observer)?;
+        let read = read_timeline(std::slice::from_ref(path), None, observer)?;
         stopped = read.stopped;
         let mut sums = TimelineDurations::default();
         for kernel in &read.kernels {
@@ -126,13 +128,12 @@ fn profile_of(request: &ProfiledRequest, observer: &SharedObserver) -> Result<Pr
         }
         times = Some(sums);
     }
-    let known = device::known(request.hardware.as_deref(), &rooflens_analyze::kernels::hint(&launches))?;
+    let known = known(request.hardware.as_deref(), &rooflens_analyze::kernels::hint(&launches))?;
     let mut profile = rooflens_analyze::kernels::profile(&launches, known.as_ref(), times.as_ref());
     profile.ask(&launches, columns(&request.columns, &launches, observer));
     Ok(ProfiledKernels { profile, launches, notes: notes.rows(), stopped })
 }
 
-/// The metrics that are asked for, by their full names.
 fn columns(wished: &[String], launches: &[ProfiledLaunch], observer: &SharedObserver) -> Vec<&'static str> {
     let mut names: Vec<String> = Vec::new();
     for wish in wished.iter().map(|wish| wish.trim()).filter(|wish| !wish.is_empty()) {
@@ -160,22 +161,39 @@ fn columns(wished: &[String], launches: &[ProfiledLaunch], observer: &SharedObse
     names.into_iter().map(|name| &*Box::leak(name.into_boxed_str())).collect()
 }
 
+fn unreadable(error: &IngestError) -> Error {
+    let hint = match error {
+        IngestError::Io { path, .. } => Hint::command(format!("ls -l {}", word(path))),
+        _ => Hint::words(
+            "ncu -o profile … writes one; printed: ncu --import x.ncu-rep --csv --page raw > x.csv; AMD: \
+             rocprof-compute profile -n NAME -- …",
+        ),
+    };
+    Error::data(error.to_string()).hinted(hint)
+}
+
 /// The launches of all inputs, of one profiler: peaks of two devices are no roof.
 fn read(inputs: &[PathBuf], notes: &Notes) -> Result<Vec<ProfiledLaunch>, Error> {
     let folders: Vec<Vec<PathBuf>> = inputs.iter().map(|path| rocprof_compute::folders(path)).collect();
     if let Some(at) = folders.iter().position(|found| !found.is_empty()) {
         if let Some(other) = folders.iter().position(Vec::is_empty) {
             let path = |at: usize| inputs.get(at).cloned().unwrap_or_default();
-            return Err(Error::TwoProfilers { amd: path(at), other: path(other) });
+            let (amd, other) = (path(at), path(other));
+            let message = format!(
+                "{} is from rocprof-compute and {} is not: only launches of one profiler can be read at a time",
+                amd.display(),
+                other.display()
+            );
+            return Err(Error::data(message).command(format!("rooflens kernels analyze {}", word(&amd))));
         }
         let mut launches = Vec::new();
         for folder in folders.iter().flatten() {
-            let read = rocprof_compute::read(folder as &Path, notes).map_err(Error::UnreadableReport)?;
+            let read = rocprof_compute::read(folder as &Path, notes).map_err(|error| unreadable(&error))?;
             launches.extend(read.into_iter().map(amd_launch));
         }
         return Ok(launches);
     }
-    let launches = ncu::read_all(inputs, notes).map_err(Error::UnreadableReport)?;
+    let launches = ncu::read_all(inputs, notes).map_err(|error| unreadable(&error))?;
     Ok(launches.into_iter().map(launch).collect())
 }
 
@@ -232,6 +250,47 @@ fn plain(message: &str) -> String {
     out
 }
 
+/// What the catalog knows of the device; `None` where it does not know it. A name that was given and is
+/// not known is an error.
+pub(crate) fn known(wished: Option<&str>, hint: &DeviceHint) -> Result<Option<CatalogDevice>, Error> {
+    let catalog = Catalog::embedded();
+    if let Some(name) = wished {
+        let device = catalog.find(name).map_err(|error| Error::from(CostError::Hardware(error)))?;
+        return Ok(Some(known_of(device)));
+    }
+    let by_name = hint.name.as_deref().and_then(|name| catalog.find(name).ok());
+    Ok(by_name.or_else(|| by_shape(catalog, hint)).map(known_of))
+}
+
+fn by_shape<'c>(catalog: &'c Catalog, hint: &DeviceHint) -> Option<&'c Device> {
+    let (major, minor) = hint.capability?;
+    let target = format!("sm_{major}{minor}");
+    let count = hint.multiprocessors?;
+    let mut fitting = catalog.devices().iter().filter(|device| {
+        let units = device.compute_units.is_some_and(|units| f64::from(units) == count);
+        units && device.arch.split_whitespace().any(|word| word.trim_end_matches('a') == target)
+    });
+    let only = fitting.next()?;
+    fitting.next().is_none().then_some(only)
+}
+
+fn known_of(device: &Device) -> CatalogDevice {
+    let rates = device.peaks.iter().filter(|rate| rate.accumulate.is_none());
+    CatalogDevice {
+        name: device.name.clone(),
+        bytes_per_s: device.bandwidth_bytes_per_s,
+        flops_per_s: rates.map(|rate| (precision(rate.dtype), rate.flops_per_s)).collect(),
+    }
+}
+
+/// The catalog has matrix rates: all but that of FP32 are of tensor cores.
+fn precision(dtype: Dtype) -> String {
+    match dtype {
+        Dtype::Fp32 => dtype.as_str().to_owned(),
+        dtype => format!("tensor_{}", dtype.as_str()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,5 +299,16 @@ mod tests {
     fn markup_is_words() {
         let text = "See @section:WarpState:Warp State@ and the @url:guide:https://x.y/z@. A @ b.";
         assert_eq!(plain(text), "See Warp State and the guide. A  b.");
+    }
+
+    #[test]
+    fn a_device_without_a_name_is_found_by_its_shape() {
+        let hint = DeviceHint { name: None, capability: Some((12, 0)), multiprocessors: Some(170.0) };
+        let found = known(None, &hint).unwrap().unwrap();
+        assert_eq!(found.name, "RTX 5090 32GB");
+        assert!(found.flops_per_s.contains(&("tensor_bf16".to_owned(), 209.5e12)));
+        let other = DeviceHint { multiprocessors: Some(171.0), ..hint };
+        assert!(known(None, &other).unwrap().is_none());
+        assert!(known(Some("no such device"), &other).is_err());
     }
 }

@@ -10,12 +10,12 @@ use rooflens_schema::tables::PhaseKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{TopRequest, timeline};
-use crate::document::SchemaTag;
+use super::{TopRequest, is_table, top};
 use crate::error::Error;
 use crate::input::{ReadOptions, open_input};
 use crate::job;
 use crate::observer::{Event, SharedObserver};
+use rooflens_schema::SchemaTag;
 
 /// The kernels of each range.
 pub struct RangeKernels {
@@ -60,9 +60,9 @@ impl RangeKernels {
 /// Sums the time of kernels by the range that launched them.
 pub fn by_range(request: &TopRequest, observer: &SharedObserver) -> Result<RangeKernels, Error> {
     if let [path] = request.inputs.as_slice()
-        && timeline::is_table(path)
+        && is_table(path)
     {
-        return Err(Error::NoPhases { path: path.clone() });
+        return Err(top::no_phases(path));
     }
     let notes = Notes::default();
     let input = open_input(&request.inputs, &ReadOptions::default(), &notes, observer)?;
@@ -75,7 +75,7 @@ pub fn by_range(request: &TopRequest, observer: &SharedObserver) -> Result<Range
     let left_out = all.left_out();
     let rows = all.finish();
     if let (Some(phase), true, true) = (request.phase, rows.is_empty(), left_out > 0) {
-        return Err(Error::EmptyPhase { phase: phase.as_str(), others: left_out });
+        return Err(top::empty_phase(phase, left_out));
     }
     Ok(RangeKernels { phase: request.phase, rows, most: request.most, stopped })
 }

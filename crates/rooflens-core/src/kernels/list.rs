@@ -14,10 +14,8 @@ use rooflens_compose::yaml;
 
 use crate::error::Error;
 
-/// Typical launches that the list has of each kernel.
 const TYPICAL: usize = 64;
 
-/// What an entry may have.
 const KEYS: &[&str] = &[
     "name",
     "regex",
@@ -38,7 +36,6 @@ pub(crate) struct Listed {
     pub(crate) name: String,
     /// Matches the names of its launches; the whole name where there is none.
     pub(crate) regex: Option<KernelRegex>,
-    /// How often it ran.
     pub(crate) launches: u64,
     /// Median duration; nothing where the list does not tell.
     pub(crate) median_ns: Option<f64>,
@@ -70,7 +67,6 @@ impl Listed {
         }
     }
 
-    /// The kernel as launches are chosen of it.
     pub(crate) fn candidate(&self) -> Candidate {
         Candidate { launches: self.launches, typical: self.typical.clone() }
     }
@@ -115,7 +111,7 @@ pub fn write(kernels: &[TopKernel], phase: Option<&str>) -> String {
 
 /// Reads a list. A name or an expression is enough: a list may be written by hand.
 pub fn read(path: &Path) -> Result<Vec<Listed>, Error> {
-    let wrong = |why: &str| Error::NotAList { path: path.to_owned(), why: why.to_owned() };
+    let wrong = |why: &str| not_a_list(path, why);
     let text = std::fs::read_to_string(path).map_err(|error| wrong(&error.to_string()))?;
     let root = yaml::load(&text, Arc::from(path.display().to_string()))
         .map_err(|error| wrong(&error.to_string()))?;
@@ -128,6 +124,11 @@ pub fn read(path: &Path) -> Result<Vec<Listed>, Error> {
     }
     let entries = kernels.iter().enumerate();
     entries.map(|(at, node)| kernel(node, at + 1, path)).collect()
+}
+
+fn not_a_list(path: &Path, why: &str) -> Error {
+    Error::data(format!("{} is not a list of kernels: {why}", path.display()))
+        .words("rooflens kernels top RUN -o top.yaml writes one")
 }
 
 fn get<'m>(map: &'m Map, key: &str) -> Option<&'m Value> {
@@ -145,8 +146,7 @@ fn text(map: &Map, key: &str, wrong: impl Fn(String) -> Error) -> Result<Option<
 
 /// The entry with this number, from 1.
 fn kernel(node: &Node, number: usize, path: &Path) -> Result<Listed, Error> {
-    let wrong =
-        |why: String| Error::NotAList { path: path.to_owned(), why: format!("kernel {number}: {why}") };
+    let wrong = |why: String| not_a_list(path, &format!("kernel {number}: {why}"));
     let Value::Map(map) = &node.value else { return Err(wrong("it is not a mapping".to_owned())) };
     for key in map.keys().map(|key| python_str(&key.to_value())) {
         if !KEYS.contains(&key.as_str()) {
@@ -155,11 +155,8 @@ fn kernel(node: &Node, number: usize, path: &Path) -> Result<Listed, Error> {
     }
     let name = text(map, "name", wrong)?.unwrap_or_default();
     let regex = text(map, "regex", wrong)?.map(|regex| {
-        KernelRegex::new(&regex).map_err(|error| Error::KernelRegex {
-            place: format!("{}, kernel {number}", path.display()),
-            regex,
-            error,
-        })
+        let place = format!("{}, kernel {number}", path.display());
+        KernelRegex::new(&regex).map_err(|error| super::bad_regex(&place, &regex, &error))
     });
     let regex = regex.transpose()?;
     if name.is_empty() && regex.is_none() {
@@ -185,7 +182,7 @@ fn kernel(node: &Node, number: usize, path: &Path) -> Result<Listed, Error> {
 
 /// The entries of a list that one of some expressions matches, by name.
 pub(crate) fn only(kernels: Vec<Listed>, wished: &[KernelRegex], path: &Path) -> Result<Vec<Listed>, Error> {
-    let wrong = |why: &str| Error::NotAList { path: path.to_owned(), why: why.to_owned() };
+    let wrong = |why: &str| not_a_list(path, why);
     if wished.is_empty() {
         return Ok(kernels);
     }
@@ -234,7 +231,7 @@ mod tests {
         assert_eq!((by_hand[0].median_ns, by_hand[0].typical.len()), (None, 0));
         for wrong in ["", "kernels: []", "kernels: [{x: 1}]", "- a", "kernels: 3", "a: ["] {
             std::fs::write(&path, wrong).unwrap();
-            assert!(matches!(read(&path), Err(Error::NotAList { .. })), "{wrong}");
+            assert!(read(&path).is_err(), "{wrong}");
         }
         std::fs::remove_dir_all(&folder).unwrap();
     }

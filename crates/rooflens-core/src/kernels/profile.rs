@@ -1,32 +1,34 @@
 //! The kernels of a list under Nsight Compute: all of them in one process, then what they lose.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rooflens_analyze::kernels::choose::{Chosen, choose};
 use rooflens_collect::ask;
-use rooflens_collect::execute::{Executor, Processes, StepEnd, StepObserver, find_program};
+use rooflens_collect::execute::{
+    Executor, Processes, StepEnd, StepObserver, StopRequest, WorkloadEvent, find_program,
+};
 use rooflens_collect::plan::{
     CommandWord, PlanRoot, PlannedStep, ProcessCommand, RunFolders, RunStage, StepWork,
 };
-use rooflens_collect::profilers::ncu::{NcuRequest, argv, refusal};
+use rooflens_collect::profilers::ncu::{NcuRefusal, NcuRequest, argv, profiled, refusal};
 use rooflens_collect::runtimes::RecordingGate;
 use rooflens_report::format;
 use rooflens_schema::RunDir;
 
-use super::estimate::{ProfilingEstimate, estimate, set_in};
 use super::list::{self, Listed};
-use super::ncu_log::NcuLog;
+use super::save::REPORT;
 use super::{ProfiledKernels, ProfiledRequest, analyze, save};
 use crate::error::Error;
-use crate::observer::{Event, SharedObserver};
+use crate::observer::{Event, SharedObserver, StepWatch};
 use crate::shell;
 
 /// The step's name, and that of the folder with its logs.
 const STEP: &str = "ncu";
-/// The report, from the output folder.
-pub(crate) const REPORT: &str = "report.ncu-rep";
 /// A program that tells its version takes a second at most.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -132,11 +134,26 @@ fn wished(wish: &ProfileRequest) -> Result<Vec<Listed>, Error> {
     }
 }
 
+const NOTHING_PROFILED: &str = "Nsight Compute profiled no kernel";
+
 /// By what it printed: exit codes tell nothing.
 fn failure(printed: &str, folder: &Path, verdict: &str) -> Error {
     match refusal(printed) {
-        Some(refusal) => Error::NotProfiled { refusal },
-        None => Error::ProfilerFailed { verdict: verdict.to_owned(), logs: folder.to_owned() },
+        Some(refusal) => {
+            // Without a driver there is nothing to profile; with one, the workload had no such launch.
+            let has_driver = Path::new("/proc/driver/nvidia").exists();
+            let error = match refusal {
+                NcuRefusal::NoDriver => Error::environment("Nsight Compute found no CUDA driver"),
+                NcuRefusal::NoPermission => {
+                    Error::environment("the driver does not let this user read counters (ERR_NVGPUCTRPERM)")
+                }
+                NcuRefusal::NoKernels if has_driver => Error::workload(NOTHING_PROFILED),
+                NcuRefusal::NoKernels => Error::environment(NOTHING_PROFILED),
+            };
+            error.words(refusal.hint())
+        }
+        None => Error::workload(format!("the profiled program {verdict}; there is no report"))
+            .words(format!("full output: {}", shell::word(folder))),
     }
 }
 
@@ -146,11 +163,9 @@ fn places(wish: &ProfileRequest) -> RunFolders {
     RunFolders { run, project: here.clone(), package: here }
 }
 
-/// What the program tells of itself.
 #[derive(Default)]
 struct Version {
     version: Option<String>,
-    /// The name that it has for the set.
     set: Option<String>,
     metrics: Option<u64>,
 }
@@ -211,7 +226,6 @@ fn step(wish: &ProfileRequest, kernels: &[Listed], chosen: &Chosen, set: Option<
     }
 }
 
-/// What will be done, in lines.
 fn told(
     wish: &ProfileRequest,
     kernels: &[Listed],
@@ -259,4 +273,129 @@ fn told(
 fn waiting_sections(set: &str) -> Vec<String> {
     let sections: &[&str] = if set == "detailed" { &["SchedulerStats", "WarpStateStats"] } else { &[] };
     sections.iter().map(|&section| section.to_owned()).collect()
+}
+
+/// Metrics that one pass collects. Real reports: 9 passes of the set basic (144 metrics by
+/// `ncu --list-sets`), 42 to 49 of the set full (613).
+const METRICS_A_PASS: f64 = 15.0;
+/// What a pass costs beside the kernel: memory is saved and written back, caches are flushed. Assumed.
+const PASS_OVERHEAD_NS: f64 = 20e6;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ProfilingEstimate {
+    /// Replays of each launch; nothing where it is not known what is collected.
+    pub(crate) passes: Option<u64>,
+    /// The time of all, without loading the model.
+    pub(crate) time_ns: Option<f64>,
+}
+
+pub(crate) fn estimate(kernels: &[Listed], numbers: &[u64], metrics: Option<u64>) -> ProfilingEstimate {
+    let passes = metrics.map(|metrics| (metrics as f64 / METRICS_A_PASS).ceil().max(1.0));
+    let of = |kernel: &Listed| {
+        let launches = numbers.iter().filter(|number| **number < kernel.launches).count() as f64;
+        Some(launches * passes? * (kernel.median_ns? + PASS_OVERHEAD_NS))
+    };
+    ProfilingEstimate { passes: passes.map(|passes| passes as u64), time_ns: kernels.iter().map(of).sum() }
+}
+
+/// How many metrics a set has, by what `ncu --list-sets` printed; and the name that this version has for it.
+pub(crate) fn set_in(listing: &str, wished: &str) -> Option<(String, u64)> {
+    let row = |name: &str| {
+        let line = listing.lines().find(|line| line.split_whitespace().next() == Some(name))?;
+        Some((name.to_owned(), line.split_whitespace().last()?.parse().ok()?))
+    };
+    // Older versions call the smallest one `default`.
+    row(wished).or_else(|| row("default").filter(|_| wished == "basic"))
+}
+
+pub(crate) struct NcuLog<'a> {
+    observer: &'a SharedObserver,
+    launches: u64,
+    log: PathBuf,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    file: Option<File>,
+    /// What is not a whole line yet.
+    rest: Vec<u8>,
+}
+
+impl<'a> NcuLog<'a> {
+    pub(crate) fn new(observer: &'a SharedObserver, launches: u64, log: PathBuf) -> Self {
+        observer.event(&Event::Profiled { done: 0, of: launches, kernel: "", passes: None });
+        Self { observer, launches, log, state: RefCell::default() }
+    }
+
+    fn line(&self, line: &str) {
+        let Some(launch) = profiled(line) else { return };
+        let (done, of) = (launch.at + 1, self.launches);
+        self.observer.event(&Event::Profiled { done, of, kernel: &launch.name, passes: launch.passes });
+    }
+}
+
+impl StepObserver for NcuLog<'_> {
+    fn event(&self, _: &PlannedStep, _: &WorkloadEvent) {}
+
+    fn stop_request(&self) -> StopRequest {
+        StepWatch(self.observer).stop_request()
+    }
+
+    fn tick(&self) {
+        let mut state = self.state.borrow_mut();
+        if state.file.is_none() {
+            state.file = File::open(&self.log).ok();
+        }
+        let mut new = Vec::new();
+        // What cannot be read now is read at the next tick.
+        let Some(Ok(_)) = state.file.as_mut().map(|file| file.read_to_end(&mut new)) else { return };
+        state.rest.append(&mut new);
+        while let Some(end) = state.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = state.rest.drain(..=end).collect();
+            self.line(&String::from_utf8_lossy(&line));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LISTING: &str = "\
+Identifier Sections                              Enabled Estimated Metrics
+---------- ------------------------------------- ------- -----------------
+basic      LaunchStats, Occupancy, SpeedOfLight  yes     144
+detailed   ComputeWorkloadAnalysis, LaunchStats, no      459
+           Occupancy
+";
+
+    #[test]
+    fn passes_and_time_by_hand() {
+        let kernel = |launches, median| Listed {
+            name: "k".into(),
+            regex: None,
+            launches,
+            median_ns: median,
+            typical: vec![],
+        };
+        // 144 / 15 = 9.6: 10 passes. Two launches of 1 ms, one of 3 ms: 10 × (2 × 21 + 23) ms.
+        let kernels = [kernel(9, Some(1e6)), kernel(1, Some(3e6))];
+        let found = estimate(&kernels, &[0, 4], Some(144));
+        assert_eq!(found, ProfilingEstimate { passes: Some(10), time_ns: Some(650e6) });
+        assert_eq!(estimate(&kernels, &[0], None), ProfilingEstimate { passes: None, time_ns: None });
+        assert_eq!(estimate(&[kernel(1, None)], &[0], Some(15)).time_ns, None);
+    }
+
+    #[test]
+    fn a_set_by_the_name_of_the_version() {
+        assert_eq!(set_in(LISTING, "basic"), Some(("basic".to_owned(), 144)));
+        assert_eq!(set_in(LISTING, "detailed"), Some(("detailed".to_owned(), 459)));
+        assert_eq!(
+            set_in(&LISTING.replace("basic ", "default "), "basic"),
+            Some(("default".to_owned(), 144))
+        );
+        assert_eq!(set_in(LISTING, "full"), None);
+        assert_eq!(set_in("", "basic"), None);
+    }
 }

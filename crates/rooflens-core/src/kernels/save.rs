@@ -9,26 +9,27 @@ use rooflens_report::profiled::parts;
 use rooflens_report::profiled_figures::figures;
 use rooflens_report::profiled_metrics;
 use rooflens_schema::parquet_io::PartWriter;
-use rooflens_schema::tables::{ProfiledLaunchRow, ProfiledLaunches, ProfiledMetricRow, ProfiledMetrics};
+use rooflens_schema::tables::{ProfiledLaunchRow, ProfiledLaunches, ProfiledMetrics};
 use serde::Serialize;
 
-use super::profile::REPORT;
 use crate::error::Error;
 use crate::observer::SharedObserver;
 
 /// The document; a folder that has it is one of ours.
 const DOCUMENT: &str = "kernels.json";
+/// Nsight Compute's report, in the output folder.
+pub(crate) const REPORT: &str = "report.ncu-rep";
 
 /// Whether files may be written to a folder: a new or empty one, or one that an analysis wrote.
 pub(crate) fn destination(folder: &Path) -> Result<(), Error> {
     if folder.exists() && !folder.is_dir() {
-        return Err(Error::NotAFolder { path: folder.to_owned() });
+        return Err(Error::not_a_folder(folder));
     }
     let empty = std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
     if empty || [DOCUMENT, REPORT].iter().any(|name| folder.join(name).is_file()) {
         Ok(())
     } else {
-        Err(Error::NotOurs { path: folder.to_owned() })
+        Err(Error::not_ours(folder))
     }
 }
 
@@ -49,7 +50,7 @@ pub fn write(
 ) -> Result<(), Error> {
     let unwritable = |path: &Path| {
         let path = path.to_owned();
-        move |source| Error::Unwritable { path, source }
+        move |source| Error::unwritable(path, source)
     };
     std::fs::create_dir_all(folder).map_err(unwritable(folder))?;
     let write = |name: &str, text: &str| {
@@ -76,12 +77,11 @@ pub fn write(
     write("metrics.csv", &metrics(&folder.join("metrics.parquet"), profile, launches, observer)?)?;
     write("kernels.md", &markdown(&title(profile), &page))?;
     let mut json = serde_json::to_string_pretty(document)
-        .map_err(|error| Error::Unwritable { path: folder.join(DOCUMENT), source: error.into() })?;
+        .map_err(|error| Error::unwritable(folder.join(DOCUMENT), error.into()))?;
     json.push('\n');
     write(DOCUMENT, &json)
 }
 
-/// What the page is about.
 pub(crate) fn title(profile: &Profile) -> String {
     format!("Kernels under {}", profile.profiler.title())
 }
@@ -108,18 +108,9 @@ fn metrics(
         lines.extend(profiled_metrics::lines(at, name, launch));
     }
     let mut rows = ProfiledMetrics::default();
-    for line in &lines {
-        rows.push(ProfiledMetricRow {
-            launch: i64::try_from(line.launch).unwrap_or(i64::MAX),
-            short_name: line.short_name.clone(),
-            metric: line.metric.clone(),
-            value: line.value,
-            text: line.text.clone(),
-            unit: line.unit.clone(),
-        });
-    }
-    let mut writer = PartWriter::create(path).map_err(Error::UnwritableTables)?;
-    writer.write(&rows).and_then(|()| writer.close()).map_err(Error::UnwritableTables)?;
+    lines.iter().for_each(|line| rows.push(line.clone()));
+    let mut writer = PartWriter::create(path).map_err(Error::unwritable_tables)?;
+    writer.write(&rows).and_then(|()| writer.close()).map_err(Error::unwritable_tables)?;
     Ok(profiled_metrics::csv(&lines))
 }
 
@@ -172,6 +163,6 @@ fn table(path: &Path, profile: &Profile) -> Result<(), Error> {
             loss: kernel.loss.clone(),
         });
     }
-    let mut writer = PartWriter::create(path).map_err(Error::UnwritableTables)?;
-    writer.write(&rows).and_then(|()| writer.close()).map_err(Error::UnwritableTables)
+    let mut writer = PartWriter::create(path).map_err(Error::unwritable_tables)?;
+    writer.write(&rows).and_then(|()| writer.close()).map_err(Error::unwritable_tables)
 }

@@ -11,10 +11,8 @@ use rooflens_cost::hardware::{Catalog, Device, Properties};
 use crate::error::CostError;
 use crate::input::files_near;
 
-/// No config is larger.
 const LARGEST: u64 = 64 << 20;
 
-/// The config on standard input.
 pub(crate) const STDIN: &str = "-";
 
 /// Reads a config: a file, or a folder with a `config.json`; with the `hf_quant_config.json` beside it.
@@ -119,7 +117,6 @@ fn read_bounded(from: impl Read, path: &Path) -> Result<Vec<u8>, CostError> {
     }
 }
 
-/// The devices: those that come with Rooflens, and the project's own.
 pub(crate) struct DeviceCatalog {
     catalog: Catalog,
     /// Names of files without their ending, and of the devices in them.
@@ -136,7 +133,6 @@ impl DeviceCatalog {
         Self::of_files(paths)
     }
 
-    /// Those of Rooflens and of files.
     pub(crate) fn of_files(paths: Vec<PathBuf>) -> Result<Self, CostError> {
         let mut files = Vec::new();
         let mut own = Vec::new();
@@ -152,17 +148,14 @@ impl DeviceCatalog {
         Ok(Self { catalog, own })
     }
 
-    /// Those of Rooflens alone.
     pub(crate) fn embedded() -> Self {
         Self { catalog: Catalog::embedded().clone(), own: Vec::new() }
     }
 
-    /// All of them, the project's own last.
     pub(crate) fn devices(&self) -> &[Device] {
         self.catalog.devices()
     }
 
-    /// Those with these properties.
     pub(crate) fn fitting(&self, told: &Properties) -> Vec<&Device> {
         self.catalog.fitting(told)
     }

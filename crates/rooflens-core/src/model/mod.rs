@@ -1,7 +1,6 @@
 //! The model and the device that a trace ran on, and the lower bounds that they give its ledger.
 
 pub mod files;
-pub(crate) mod links;
 pub(crate) mod peaks;
 mod record;
 mod steps;
@@ -44,18 +43,12 @@ pub struct ModelRequest {
     pub force: bool,
 }
 
-/// The model and device of a command line, or of a run.
 #[derive(Clone)]
 pub(crate) struct ResolvedModel {
-    /// Its config, to be changed.
     pub(crate) blueprint: Blueprint,
-    /// The model.
     pub(crate) model: Model,
-    /// Its name.
     pub(crate) name: String,
-    /// How devices share it.
     pub(crate) setup: Setup,
-    /// The device.
     pub(crate) device: Device,
 }
 
@@ -73,12 +66,12 @@ impl ModelRequest {
         if let Some(format) = &self.dtype {
             blueprint.weights(format);
         }
-        blueprint.model().map_err(|source| Error::NoFloor { reason: source.to_string() })?;
+        blueprint.model().map_err(|source| Error::no_floor(source.to_string()))?;
         let tensor_parallel = self.tensor_parallel(findings, &files::name_of(path))?;
-        let device = trace_device::device_name(findings, self.hardware.as_deref())
-            .map_err(|reason| Error::NoFloor { reason })?;
+        let device =
+            trace_device::device_name(findings, self.hardware.as_deref()).map_err(Error::no_floor)?;
         let device = files::DeviceCatalog::read(&project::hardware())?.find(&device)?.clone();
-        trace_device::check_kind(findings, &device).map_err(|reason| Error::NoFloor { reason })?;
+        trace_device::check_kind(findings, &device).map_err(Error::no_floor)?;
         Ok(Some(ModelRecord {
             dtype: self.dtype.clone(),
             tensor_parallel,
@@ -111,7 +104,6 @@ impl ModelRequest {
         })
     }
 
-    /// The device that was named.
     pub(crate) fn named_device(&self) -> Result<Option<Device>, Error> {
         let Some(name) = &self.hardware else { return Ok(None) };
         Ok(Some(files::DeviceCatalog::read(&project::hardware())?.find(name)?.clone()))
@@ -122,22 +114,17 @@ impl ModelRequest {
         let ranks = ranks_of(findings);
         let Some(tp) = self.tp else { return Ok(ranks.spanned()) };
         match ranks.disagreement(tp).filter(|_| !self.force) {
-            Some(disagreement) => {
-                Err(Error::ModelDoesNotFit { model: model.to_owned(), disagreements: vec![disagreement] })
-            }
+            Some(disagreement) => Err(not_of_this_trace(model, &[disagreement])),
             None => Ok(tp),
         }
     }
 }
 
-/// What a trace says about the ranks that share its model.
 #[derive(Debug, Default, Clone, Copy)]
 struct Ranks {
-    /// Ranks of the job.
     world: Option<u64>,
     /// Ranks of the largest group with a collective.
     group: Option<u64>,
-    /// Communication kernels.
     collectives: usize,
 }
 
@@ -159,7 +146,6 @@ impl Ranks {
         if self.collectives == 0 { 1 } else { self.group.or(self.world).unwrap_or(1) }
     }
 
-    /// What contradicts a tensor-parallel size.
     fn disagreement(&self, tp: u64) -> Option<String> {
         if let Some(world) = self.world.filter(|world| tp > *world) {
             return Some(format!("the job has only {world} ranks, too few for --tp {tp}"));
@@ -176,9 +162,7 @@ pub(crate) type Passes = BTreeMap<PhaseKind, Vec<Ran>>;
 /// The shapes of steps, as a trace tells them and as the cost model takes them.
 pub(crate) type ToldShapes = BTreeMap<(PhaseKind, StepShape), Shape>;
 
-/// A model with what went through it.
 pub(crate) struct ModelContext {
-    /// The model and the device.
     pub(crate) known: ResolvedModel,
     /// Its passes, in the order of the steps where `told` is empty.
     pub(crate) passes: Passes,
@@ -187,7 +171,6 @@ pub(crate) struct ModelContext {
 }
 
 impl ModelContext {
-    /// Gives a ledger its floor; answers what of the trace contradicts the model.
     fn join(&self, ledger: &mut Ledger) -> Result<Vec<String>, String> {
         let (model, family) = (self.known.name.clone(), self.known.model.family);
         let device = self.known.device.name.clone();
@@ -206,9 +189,7 @@ impl ModelContext {
     ) -> Result<Option<Self>, Error> {
         match joined.and_then(|joined| joined.join(ledger).map(|disagreements| (joined, disagreements))) {
             Ok((joined, disagreements)) if is_trusted || disagreements.is_empty() => Ok(Some(joined)),
-            Ok((joined, disagreements)) => {
-                Err(Error::ModelDoesNotFit { model: joined.known.name, disagreements })
-            }
+            Ok((joined, disagreements)) => Err(not_of_this_trace(&joined.known.name, &disagreements)),
             Err(reason) => {
                 ledger.without_floor(reason);
                 Ok(None)
@@ -216,7 +197,6 @@ impl ModelContext {
         }
     }
 
-    /// What went through the model in a step.
     fn shape(&self, step: &StepAsked) -> Result<&Shape, String> {
         if self.told.is_empty() {
             let ran = self.passes.get(&step.kind).and_then(|ran| ran.get(step.ordinal));
@@ -237,7 +217,6 @@ impl StepModel for ModelContext {
     }
 }
 
-/// As the ledger takes it.
 fn operator(found: measured::PassOperator) -> OperatorFloor {
     OperatorFloor {
         layer: found.layer.and_then(|layer| i32::try_from(layer).ok()),
@@ -254,7 +233,6 @@ fn operator(found: measured::PassOperator) -> OperatorFloor {
 }
 
 impl ResolvedModel {
-    /// The same with keys of its config set to other values.
     pub(crate) fn with(&self, set: &[(String, String)]) -> Result<ResolvedModel, ConfigError> {
         let mut blueprint = self.blueprint.clone();
         for (key, value) in set {
@@ -273,13 +251,16 @@ impl ResolvedModel {
     }
 }
 
-/// As the ledger takes it.
 fn floor(class: measured::ClassFloor) -> Floor {
     Floor { class: class.class.to_owned(), ns: class.ns, flops: class.flops, bytes: class.bytes }
 }
 
-/// The phase of that name, where the cost model knows it.
 pub(crate) fn kind_of(name: &str) -> Option<PhaseKind> {
     let known = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
     known.into_iter().find(|kind| kind.as_str() == name)
+}
+
+fn not_of_this_trace(model: &str, disagreements: &[String]) -> Error {
+    Error::usage(format!("{model} is not the model of this trace: {}", disagreements.join("; ")))
+        .words("give the config.json of the model that ran, and its --tp; --force uses this one anyway")
 }

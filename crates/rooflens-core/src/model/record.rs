@@ -20,7 +20,6 @@ use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::saved;
 
-/// The file of a run that holds it.
 const MODEL: &str = "model.json";
 
 /// The model that ran: its config, its formats, how devices share it, and the device. Where only a device was named, the
@@ -56,7 +55,6 @@ pub(crate) struct ModelRecord {
 }
 
 impl ModelRecord {
-    /// A model with the formats of its config, on one device that is not known yet.
     pub(crate) fn new(name: String, blueprint: &Blueprint) -> Self {
         ModelRecord {
             name: Some(name),
@@ -66,7 +64,6 @@ impl ModelRecord {
         }
     }
 
-    /// A device that was named without a model.
     pub(crate) fn of_device(device: Device) -> Self {
         ModelRecord { device: Some(device), is_device_named: true, ..Self::without_model() }
     }
@@ -101,7 +98,7 @@ impl ModelRecord {
         if !RunDir::has_trace(run.root()) {
             return Ok(());
         }
-        edit_run_row(run, "trace", |row| self.complete(row)).map_err(Error::UnwritableTables)
+        edit_run_row(run, "trace", |row| self.complete(row)).map_err(Error::unwritable_tables)
     }
 
     /// Names the model in the row of a run, where that does not know it.
@@ -130,7 +127,6 @@ impl ModelRecord {
         }
     }
 
-    /// The model and how devices share it, on whatever device.
     pub(crate) fn model(&self) -> Result<(Model, Setup), String> {
         self.model_of(&self.blueprint()?)
     }
@@ -144,7 +140,6 @@ impl ModelRecord {
         }
     }
 
-    /// The model on its device; otherwise why that cannot be.
     pub(crate) fn resolve(&self) -> Result<ResolvedModel, String> {
         let blueprint = self.blueprint()?;
         let (model, setup) = self.model_of(&blueprint)?;
@@ -158,12 +153,11 @@ impl ModelRecord {
         self.device.as_ref().filter(|_| self.is_device_named)
     }
 
-    /// Gives the ledger of a trace its lower bounds.
     pub(crate) fn join(&self, findings: &mut Findings) -> Result<Option<ModelContext>, Error> {
         if self.config.is_none() {
             return Ok(None);
         }
-        let known = self.resolve().map_err(|reason| Error::NoFloor { reason })?;
+        let known = self.resolve().map_err(Error::no_floor)?;
         let Some(ledger) = findings.get_mut::<Ledger>() else { return Ok(None) };
         let sizes = passes_of(ledger, self.batch, self.context);
         let joined = sizes.map(|(passes, told)| ModelContext { known, passes, told });

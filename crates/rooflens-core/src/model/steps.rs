@@ -71,7 +71,6 @@ fn shape_of(
     Ok(Shape { phase, padded: needed.clone(), needed, pictures: Some(Vec::new()) })
 }
 
-/// What a phase of a trace is to the cost model.
 fn phase_of(phase: &PhaseLedger) -> Option<(PhaseKind, RunPhase)> {
     let kind = kind_of(&phase.phase)?;
     Some((kind, RunPhase::named(kind.as_str())?))

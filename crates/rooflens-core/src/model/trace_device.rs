@@ -12,10 +12,8 @@ use rooflens_schema::{Note, Severity, Stage};
 use crate::model::files;
 use crate::project;
 
-/// What ROCm calls a device whose name it does not know.
 const GENERIC: &[&str] = &["AMD Radeon Graphics", "AMD Radeon(TM) Graphics"];
 
-/// The note that says so.
 const RECOGNISED: &str = "device_recognised";
 
 /// Recognises the devices that a trace leaves nameless, and says so in a note.
@@ -145,7 +143,6 @@ mod tests {
     use rooflens_schema::tables::{ActivityKind, DeviceRow, KernelRow};
     use rooflens_schema::{Opt, RankTables};
 
-    /// A trace with a kernel on a device of these properties.
     fn findings(name: &str, architecture: &str, units: i32, memory: i64) -> Findings {
         let mut tables = RankTables::default();
         let kernel = tables.names.add("k");

@@ -23,7 +23,7 @@ use crate::saved;
 pub fn check_destination(inputs: &[PathBuf], output: &Path) -> Result<(), Error> {
     if inputs.iter().any(|input| saved::same_folder(input, output)) {
         let source = io::Error::other("it is the trace itself");
-        return Err(Error::Unwritable { path: output.to_owned(), source });
+        return Err(Error::unwritable(output, source));
     }
     Ok(())
 }
@@ -37,7 +37,7 @@ pub fn export(
     observer: &SharedObserver,
 ) -> Result<bool, Error> {
     let floors = shares(input, model, observer)?;
-    let unwritable = |source: io::Error| Error::Unwritable { path: output.to_owned(), source };
+    let unwritable = |source: io::Error| Error::unwritable(output, source);
     // A file that is not whole would open and show less than there is.
     let mut part = output.to_owned().into_os_string();
     part.push(".part");
@@ -67,14 +67,13 @@ fn shares(input: &Input, model: &ModelRequest, observer: &SharedObserver) -> Res
     let is_stdin = |file: &TraceFile| file.source == InputSource::Stdin;
     if matches!(input, Input::Traces(files) if files.iter().any(is_stdin)) {
         let reason = "standard input can be read only once: save the trace to a file first".to_owned();
-        return Err(Error::NoFloor { reason });
+        return Err(Error::no_floor(reason));
     }
     let mut findings = job::analyze(input, &Notes::default(), None, observer)?.findings;
     advise::join_floor(input, model, &mut findings)?;
     Ok(findings.get::<Ledger>().map(floor_shares).unwrap_or_default())
 }
 
-/// A file, compressed or not.
 enum Output {
     Plain(BufWriter<File>),
     Gzip(Box<BufWriter<GzEncoder<File>>>),

@@ -7,7 +7,6 @@ use rooflens_schema::tables::DeviceRow;
 use rooflens_schema::{Note, RankTables, Stage};
 use serde_json::{Map, Value, json};
 
-/// Keys of the first rank, and how many there are.
 #[derive(Default)]
 pub(super) struct Head {
     ranks: usize,

@@ -6,11 +6,8 @@
 //! What was recorded has Kineto's categories, arguments and keys, so that an export of one rank is analysed as the
 //! trace it was made from. What the analysis adds has a category of its own, which the reader leaves out.
 
-mod activities;
-mod analysis;
 mod file;
 mod head;
-mod lanes;
 mod ranges;
 mod rank;
 #[cfg(test)]
@@ -25,7 +22,6 @@ use rooflens_schema::{Note, RankTables};
 pub use file::{check_destination, export};
 use head::Head;
 
-/// A value of an event.
 #[derive(Clone, Copy)]
 enum Arg<'a> {
     Text(&'a str),
@@ -39,7 +35,6 @@ enum Arg<'a> {
 /// Arguments of an event: those that are not known are left out.
 type Args<'a> = [(&'static str, Option<Arg<'a>>)];
 
-/// A row of slices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Track {
     pid: u64,
@@ -47,7 +42,6 @@ struct Track {
     tid: i64,
 }
 
-/// A stretch of time on a track.
 struct Slice<'a> {
     track: Track,
     category: &'static str,
@@ -76,7 +70,6 @@ pub(crate) fn floor_shares(ledger: &Ledger) -> FloorShares {
     shares
 }
 
-/// Writes a trace.
 pub(crate) struct Writer<W: Write> {
     out: W,
     is_first: bool,
@@ -88,7 +81,6 @@ pub(crate) struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a trace.
     pub(crate) fn new(mut out: W) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
         Ok(Writer {
@@ -180,7 +172,7 @@ impl<W: Write> Writer<W> {
     }
 
     fn counter(&mut self, pid: u64, name: &str, at: i64, value: i64) -> io::Result<()> {
-        self.begin("C", Some(analysis::CATEGORY), name, Track { pid, tid: 0 })?;
+        self.begin("C", Some(rank::CATEGORY), name, Track { pid, tid: 0 })?;
         self.time("ts", at)?;
         self.args(&[("value", Some(Arg::Whole(value)))])
     }

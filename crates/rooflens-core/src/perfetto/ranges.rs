@@ -8,8 +8,7 @@ use rooflens_schema::tables::{ApiKind, PhaseSource};
 use rooflens_schema::{NameId, Opt, RankTables};
 use serde::de::IgnoredAny;
 
-use super::lanes::{Lanes, Place, named};
-use super::rank::{View, layer, span};
+use super::rank::{Lanes, Place, View, layer, named, span};
 use super::{Arg, Args, FirstActivities, Slice, Track, Writer};
 
 /// Where a range comes from. Of equal ranges the outer stands first.
@@ -24,15 +23,12 @@ enum Table {
 /// Start, duration, table, row.
 type Key = (i64, Reverse<i64>, Table, u32);
 
-/// The ranges of a rank, and the tracks that they lie on.
 pub(super) struct Ranges<'a> {
     tables: &'a RankTables,
     /// In one order over all threads. Readers sort rows of a table and leave equal ones as they stand: this order
     /// keeps theirs.
     keys: Vec<Key>,
-    /// Shapes and types that are JSON.
     json: HashSet<NameId>,
-    /// The process of each lane.
     host_pids: Vec<u64>,
     threads: HashMap<i64, Lanes>,
     /// What calls launched first: arrows lead there.
@@ -40,10 +36,8 @@ pub(super) struct Ranges<'a> {
     devices: HashMap<i32, Device>,
 }
 
-/// Where annotations of a device go.
 struct Device {
     pid: u64,
-    /// Tracks from here on are free.
     free: i64,
     streams: HashMap<i64, (Lanes, Vec<i64>)>,
 }
@@ -75,7 +69,6 @@ impl<'a> Ranges<'a> {
         self.devices.insert(device, Device { pid, free, streams: HashMap::new() });
     }
 
-    /// Whether any range is of a thread.
     pub(crate) fn has_host(&self) -> bool {
         let tables = self.tables;
         let on_host =
@@ -83,7 +76,6 @@ impl<'a> Ranges<'a> {
         self.keys.iter().any(on_host)
     }
 
-    /// The process of the host's threads.
     pub(crate) fn host<W: Write>(&mut self, writer: &mut Writer<W>) -> io::Result<u64> {
         self.host_pid(writer, 0)
     }
@@ -97,7 +89,6 @@ impl<'a> Ranges<'a> {
         Ok(self.host_pids[lane])
     }
 
-    /// Numbers that no thread has.
     pub(crate) fn free_tids(&self) -> impl Iterator<Item = i64> + use<> {
         let (phases, tables) = (&self.tables.phases, self.tables);
         let annotated = phases.tid.iter().filter_map(|tid| tid.get());
@@ -143,13 +134,16 @@ impl<'a> Ranges<'a> {
 }
 
 impl View<'_> {
-    /// Writes all ranges.
     pub(crate) fn ranges<W: Write>(&self, writer: &mut Writer<W>, ranges: &mut Ranges) -> io::Result<()> {
         for (ts, Reverse(dur), table, row) in std::mem::take(&mut ranges.keys) {
             let (span, row) = (span(ts, dur), row as usize);
             match table {
                 Table::Annotation => self.annotation(writer, ranges, row, span)?,
-                Table::Frame => self.frame(writer, ranges, row, span)?,
+                Table::Frame => {
+                    let frames = &self.tables.frames;
+                    let what = ("python_function", frames.name_id[row]);
+                    self.on_thread(writer, ranges, frames.tid[row], what, span, &[])?;
+                }
                 Table::Op => self.op(writer, ranges, row, span)?,
                 Table::Call => self.call(writer, ranges, row, span)?,
             }
@@ -173,18 +167,6 @@ impl View<'_> {
         let track = ranges.stream(writer, (device, tid), span)?;
         let args = [("device", Some(Arg::Whole(device.into()))), ("stream", Some(Arg::Whole(tid)))];
         writer.slice(&Slice { track, category: "gpu_user_annotation", name, span, color: None }, &args)
-    }
-
-    fn frame<W: Write>(
-        &self,
-        writer: &mut Writer<W>,
-        ranges: &mut Ranges,
-        row: usize,
-        span: (i64, i64),
-    ) -> io::Result<()> {
-        let frames = &self.tables.frames;
-        let what = ("python_function", frames.name_id[row]);
-        self.on_thread(writer, ranges, frames.tid[row], what, span, &[]).map(drop)
     }
 
     fn op<W: Write>(
@@ -250,7 +232,6 @@ impl View<'_> {
         Ok(track)
     }
 
-    /// Events of the allocator.
     pub(crate) fn memory<W: Write>(&self, writer: &mut Writer<W>, track: Track) -> io::Result<()> {
         let memory = &self.tables.memory;
         if !memory.is_empty() {

@@ -20,7 +20,6 @@ fn ns(value: &Value) -> i64 {
     (value.as_f64().unwrap() * 1000.0).round() as i64
 }
 
-/// Slices by track, as starts and ends.
 fn tracks(events: &[Value]) -> BTreeMap<(i64, i64), Vec<(i64, i64)>> {
     let mut tracks: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for event in events.iter().filter(|event| event["ph"] == "X") {

@@ -3,12 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use rooflens_analyze::Findings;
+use rooflens_analyze::analyses::{Kernels, Operators};
+use rooflens_analyze::top::KernelTotals;
 use rooflens_collect::RunStage;
 use rooflens_collect::settings::Output;
 use rooflens_report::Extras;
+use rooflens_report::run_tables;
+use rooflens_schema::parquet_io::RunReader;
 use rooflens_schema::{Note, Notes, RunDir, Severity, Stage as NoteStage};
 
-use crate::error::Error;
+use crate::error::{Cause, Error, ErrorKind};
 use crate::input::{Input, ReadOptions, gemm_log, open_input};
 use crate::model::trace_device;
 use crate::observer::SharedObserver;
@@ -43,7 +47,7 @@ pub(crate) fn analyse(
     attach_gemms(run, &mut input, notes);
     let outcome = match job::analyze(&input, notes, Some(run), observer) {
         Ok(outcome) => outcome,
-        Err(error @ (Error::Unreadable(_) | Error::Interrupted)) => {
+        Err(error) if error.is(Cause::Unreadable) || error.kind() == ErrorKind::Interrupted => {
             return Ok(unreadable(&error, notes, observer));
         }
         Err(error) => return Err(error),
@@ -112,7 +116,6 @@ fn unreadable(error: &Error, notes: &Notes, observer: &SharedObserver) -> Option
     None
 }
 
-/// The trace, or the folder of those of several workers.
 fn trace(run: &RunDir) -> Option<PathBuf> {
     let folder = run.raw(RunStage::TorchProfiler.name());
     let (file, many) = (folder.join("trace.json.gz"), folder.join("traces"));
@@ -123,9 +126,41 @@ fn trace(run: &RunDir) -> Option<PathBuf> {
     [many, timeline].into_iter().find(|path| path.exists())
 }
 
-/// Removes traces whose rows are in the tables.
 pub(crate) fn remove_traces(run: &RunDir) -> Result<(), Error> {
     let Some(path) = trace(run) else { return Ok(()) };
     let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
-    removed.map_err(|source| Error::Unwritable { path, source })
+    removed.map_err(|source| Error::unwritable(path, source))
+}
+
+const OPERATORS: &str = "ops.csv";
+const KERNELS: &str = "summary_cuda_gpu_kern_sum.csv";
+const PROFILED: &str = "kernels.csv";
+
+/// Writes the tables of a run as CSV into the report, where `output.formats` has `csv`. What a run has not, it has no
+/// file for.
+pub(crate) fn csv_tables(run: &RunDir, output: &Output, findings: Option<&Findings>) -> Result<(), Error> {
+    if !output.formats.iter().any(|format| format == "csv") {
+        return Ok(());
+    }
+    let folder = run.report();
+    saved::make(&folder)?;
+    let kernels = findings.and_then(Findings::get::<Kernels>).filter(|kernels| !kernels.0.is_empty());
+    if let Some(operators) = findings.and_then(Findings::get::<Operators>) {
+        let text = run_tables::operators(operators, kernels.is_some());
+        saved::write(folder.join(OPERATORS), text.as_bytes())?;
+    }
+    if kernels.is_some() {
+        let reader = RunReader::open(run).map_err(Error::unreadable_run)?;
+        let mut top = KernelTotals::default();
+        for rank in reader.each_rank() {
+            top.rank(&rank.map_err(Error::unreadable_run)?, None);
+        }
+        let text = run_tables::kernel_summary(top.finish());
+        saved::write(folder.join(KERNELS), text.as_bytes())?;
+    }
+    // The analysis of the profile writes its tables already; scripts look for this one beside the others.
+    if let Ok(text) = std::fs::read(folder.join("kernels").join(PROFILED)) {
+        saved::write(folder.join(PROFILED), &text)?;
+    }
+    Ok(())
 }

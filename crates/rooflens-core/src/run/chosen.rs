@@ -13,7 +13,7 @@ use crate::observer::Unobserved;
 const NONE: &str = "::regex:^no kernel in the timeline$:";
 
 /// Writes the choice where the step looks for it. The timeline holds the phase that was captured, or all.
-pub fn write(places: &RunFolders, settings: &NcuSettings, notes: &Notes) -> Result<(), ExecuteError> {
+pub(crate) fn write(places: &RunFolders, settings: &NcuSettings, notes: &Notes) -> Result<(), ExecuteError> {
     let timeline = RunDir::new(&places.run).raw(RunStage::Nsys.name()).join("report.sqlite");
     let quiet = Unobserved::shared();
     let kernels = kernels::read_timeline(&[timeline], None, &quiet).map(|read| read.kernels);
@@ -40,5 +40,5 @@ pub fn write(places: &RunFolders, settings: &NcuSettings, notes: &Notes) -> Resu
     let folder = path.parent().map(std::fs::create_dir_all).unwrap_or(Ok(()));
     folder
         .and_then(|()| std::fs::write(&path, text + "\n"))
-        .map_err(|source| ExecuteError::Unwritable { path, source })
+        .map_err(|source| ExecuteError::unwritable(path, source))
 }

@@ -7,36 +7,39 @@ use std::path::Path;
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::allocator::PassAllocator;
+use rooflens_analyze::compare::headline;
 use rooflens_analyze::sampled::Sampled;
-use rooflens_collect::RunStage;
 use rooflens_collect::execute::{MANIFEST, StepEnd, StepOutcome};
+use rooflens_collect::{RunSettings, RunStage};
+use rooflens_cost::measured::{Efficiency, FlopsCheck, Matches, StaticVsMeasured};
 use rooflens_ingest::formats::workload::WorkloadRecords;
+use rooflens_report::run::{RunFacts, Times};
 use rooflens_report::{Extras, Part};
-use rooflens_schema::parquet_io::read_notes;
-use rooflens_schema::{Note, RunDir, Severity};
+use rooflens_schema::parquet_io::{edit_run_row, read_notes};
+use rooflens_schema::tables::RunRow;
+use rooflens_schema::{Note, RunDir, RunId, Severity};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::analysis;
 use super::files;
 use super::job::PLAN;
 use super::join::{self, ModelJoin};
-use super::metrics::{self, Measured};
-use super::page;
-use super::row;
+use super::metrics::{self, Measured, Spread};
+use super::model::{self, format_of_torch};
 use super::sampling::{self, SamplerRecord};
-use super::static_cost;
-use super::workload;
+use super::workload::{self, Recorded};
 use crate::document::{AnalysisDocument, SchemaTag, read_both};
 use crate::error::Error;
 use crate::model::ModelRecord;
 use crate::saved;
+use crate::text::{counted, printable};
 
 /// The numbers of a run.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RunDocument {
     /// `rooflens.run`.
     pub(crate) schema: SchemaTag,
@@ -70,9 +73,17 @@ pub struct RunDocument {
     pub measured: Option<Measured>,
     /// What devices and the host did meanwhile; null where nothing was sampled.
     pub(crate) sampled: Option<Sampled>,
-    /// Measured times beside the cost model's lower bounds.
-    #[serde(flatten)]
-    pub joined: ModelJoin,
+    /// MFU and MBU of each phase of the measured rounds.
+    pub efficiency: Option<Efficiency>,
+    /// Operations of the profiled round by the static model and by torch.
+    pub(crate) flops_check: Option<FlopsCheck>,
+    /// Products of the profiled round, each matched with an operator of the static model.
+    pub(crate) matches: Option<Matches>,
+    /// Each part of the model in the profiled round.
+    pub(crate) static_vs_measured: Option<StaticVsMeasured>,
+    /// Why one of the last four is null; nothing in a document that was read.
+    #[serde(skip)]
+    pub(crate) reasons: BTreeMap<&'static str, String>,
     /// What is not there, and why.
     #[schemars(with = "BTreeMap<String, String>")]
     pub(crate) not_computed: Map<String, Json>,
@@ -94,7 +105,6 @@ pub(crate) struct StepFacts {
 }
 
 impl StepFacts {
-    /// Of what became of it.
     pub(crate) fn of(outcome: &StepOutcome) -> Self {
         StepFacts {
             step: outcome.step.clone(),
@@ -111,7 +121,6 @@ fn end_word(end: StepEnd) -> String {
 }
 
 impl RunDocument {
-    /// Of what stands in a run.
     pub(crate) fn new(
         run: &RunDir,
         steps: Vec<StepFacts>,
@@ -144,7 +153,8 @@ impl RunDocument {
         if allocator.is_none() {
             not_computed.insert("allocator".to_owned(), "no step wrote memory_stats.json".into());
         }
-        for (name, reason) in &joined.reasons {
+        let ModelJoin { efficiency, flops_check, matches, static_vs_measured, reasons } = joined;
+        for (name, reason) in &reasons {
             not_computed.insert((*name).to_owned(), reason.as_str().into());
         }
         RunDocument {
@@ -161,12 +171,15 @@ impl RunDocument {
             steps,
             measured: was_run.then(|| metrics::measured(workload)),
             sampled: sampled.ok(),
-            joined,
+            efficiency,
+            flops_check,
+            matches,
+            static_vs_measured,
+            reasons,
             not_computed,
         }
     }
 
-    /// Takes over what only files tell that are gone.
     fn take_over(&mut self, run: &RunDir, kept: RunDocument) {
         if SamplerRecord::read(run).is_none() {
             self.sampled = kept.sampled;
@@ -185,19 +198,16 @@ impl RunDocument {
         }
     }
 
-    /// What a report has besides the trace.
     pub(crate) fn parts(&self) -> Vec<Part> {
         let parts = self.sampled.iter().map(rooflens_report::sampled::part);
         parts.filter(|part| !part.blocks.is_empty()).collect()
     }
 
-    /// The same with what charts are made of.
     pub(crate) fn extras<'a>(&'a self, more: &'a [Part]) -> Extras<'a> {
         Extras { more, sampled: self.sampled.as_ref(), ..Extras::default() }
     }
 }
 
-/// What the allocator said at the end of each step that tells.
 fn allocator(run: &RunDir, steps: &[StepFacts]) -> Option<Vec<PassAllocator>> {
     let read = |step: &StepFacts| {
         let bytes = std::fs::read(run.raw(&step.step).join("memory_stats.json")).ok()?;
@@ -207,51 +217,9 @@ fn allocator(run: &RunDir, steps: &[StepFacts]) -> Option<Vec<PassAllocator>> {
     (!passes.is_empty()).then_some(passes)
 }
 
-impl<'de> Deserialize<'de> for RunDocument {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Beside {
-            schema: SchemaTag,
-            status: Cow<'static, str>,
-            run: String,
-            model: Option<Json>,
-            runtime: Option<Json>,
-            versions: Option<Json>,
-            dataset: Option<Json>,
-            memory: Option<Json>,
-            allocator: Option<Vec<PassAllocator>>,
-            power_limit_w: Option<f64>,
-            steps: Vec<StepFacts>,
-            measured: Option<Measured>,
-            sampled: Option<Sampled>,
-            not_computed: Map<String, Json>,
-        }
-        let (joined, beside): (ModelJoin, Beside) = read_both(deserializer)?;
-        Ok(RunDocument {
-            schema: beside.schema,
-            status: beside.status,
-            run: beside.run,
-            model: beside.model,
-            runtime: beside.runtime,
-            versions: beside.versions,
-            dataset: beside.dataset,
-            memory: beside.memory,
-            allocator: beside.allocator,
-            power_limit_w: beside.power_limit_w,
-            steps: beside.steps,
-            measured: beside.measured,
-            sampled: beside.sampled,
-            joined,
-            not_computed: beside.not_computed,
-        })
-    }
-}
-
 /// `report/metrics.json` of a run: its numbers and the findings of its trace.
 pub(crate) struct RunMetrics {
-    /// The numbers.
     pub(crate) run: RunDocument,
-    /// Findings of the trace; nothing if none was recorded.
     pub(crate) analysis: Option<Findings>,
 }
 
@@ -299,7 +267,7 @@ impl JsonSchema for RunMetrics {
 }
 
 /// Writes the numbers of a run.
-pub fn write(folder: &Path, document: &RunDocument, findings: Option<&Findings>) -> Result<(), Error> {
+pub(crate) fn write(folder: &Path, document: &RunDocument, findings: Option<&Findings>) -> Result<(), Error> {
     saved::make(folder)?;
     let metrics = WrittenMetrics { run: document, analysis: findings.map(AnalysisDocument) };
     saved::write_json(folder.join(saved::METRICS), &metrics)
@@ -313,9 +281,9 @@ pub(crate) struct Renewed<'a> {
 
 impl<'a> Renewed<'a> {
     /// Saves the model in the run, and what it must cost.
-    pub fn save(run: &RunDir, record: &'a ModelRecord) -> Result<Self, Error> {
+    pub(crate) fn save(run: &RunDir, record: &'a ModelRecord) -> Result<Self, Error> {
         record.save(run)?;
-        let no_static = if super::is_own(run) { static_cost::renew(run, record)? } else { None };
+        let no_static = if super::is_own(run) { model::renew_cost(run, record)? } else { None };
         Ok(Renewed { record, no_static })
     }
 }
@@ -332,14 +300,14 @@ fn read(
     let kept = std::fs::read(run.report().join(saved::METRICS)).ok();
     let kept: Option<RunDocument> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let workload = workload::measured(run);
-    let no_static = !static_cost::FILES.iter().any(|name| run.report().join(name).is_file());
+    let no_static = !model::COST_FILES.iter().any(|name| run.report().join(name).is_file());
     let why = kept.as_ref().and_then(|kept| kept.not_computed.get("static_compute")?.as_str());
     let why = renewed.and_then(|renewed| renewed.no_static.as_deref()).or(why);
     let reason = no_static.then(|| why.unwrap_or("it was not computed when the run was made").to_owned());
     let ended = kept.as_ref().map_or(&[][..], |kept| &kept.steps);
     let joined = match renewed {
         Some(renewed) => join::join(run, Ok(renewed.record), &workload, findings),
-        None => join::kept(run),
+        None => kept.as_ref().map(ModelJoin::kept).unwrap_or_default(),
     };
     let mut document = RunDocument::new(run, manifests(run, ended), &workload, reason, joined, notes);
     if let Some(mut kept) = kept {
@@ -361,7 +329,7 @@ pub(crate) fn describe(
     renewed: Option<&Renewed<'_>>,
 ) -> Option<RunDocument> {
     let document = read(run, &findings.notes, Some(findings), renewed)?;
-    findings.insert("run", Box::new(page::facts(&document)));
+    findings.insert("run", Box::new(facts(&document)));
     Some(document)
 }
 
@@ -373,9 +341,9 @@ pub(crate) fn rewrite(
 ) -> Result<(), Error> {
     let Some(document) = document else { return Ok(()) };
     if let Some(settings) = files::settings(run) {
-        super::csv_tables::write(run, &settings.output, Some(findings))?;
+        analysis::csv_tables(run, &settings.output, Some(findings))?;
     }
-    row::renew(run, document)
+    renew_row(run, document)
 }
 
 /// Writes the numbers, the page and the row of a run without a trace once more, where it was made by `rooflens run`;
@@ -384,13 +352,13 @@ pub(crate) fn rewrite_untraced(run: &RunDir) -> Result<bool, Error> {
     let Some(settings) = files::settings(run) else { return Ok(false) };
     // Without its notes nobody knows whether something was lost: then its numbers stay as they are.
     let notes = run.table("notes").is_file().then(|| read_notes(run)).transpose();
-    let notes = notes.map_err(Error::UnreadableRun)?;
+    let notes = notes.map_err(Error::unreadable_run)?;
     if let Some(document) = notes.and_then(|notes| read(run, &notes, None, None)) {
         write(&run.report(), &document, None)?;
-        row::renew(run, &document)?;
+        renew_row(run, &document)?;
         if document.measured.is_some() {
             let mut shown = Findings::default();
-            shown.insert("run", Box::new(page::facts(&document)));
+            shown.insert("run", Box::new(facts(&document)));
             analysis::report(&run.report(), &settings.output, &shown, document.extras(&document.parts()))?;
         }
     }
@@ -405,4 +373,171 @@ fn manifests(run: &RunDir, kept: &[StepFacts]) -> Vec<StepFacts> {
         manifest.or_else(|| kept.iter().find(|step| step.step == stage.name()).cloned())
     };
     RunStage::ALL.iter().filter_map(read).collect()
+}
+
+pub(crate) fn facts(document: &RunDocument) -> RunFacts {
+    let measured = document.measured.as_ref();
+    let times = |of: &headline::RequestTimes, pick: fn(&Measured) -> Option<&Spread>| Times {
+        title: of.title.into(),
+        p50_ns: measured.and_then(pick).map(|spread| spread.p50),
+        p90_ns: measured.and_then(pick).map(|spread| spread.p90),
+        p99_ns: measured.and_then(pick).map(|spread| spread.p99),
+        mean_ns: measured.and_then(pick).map(|spread| spread.mean),
+        reason: measured.and_then(|measured| measured.not_computed.get(of.key)).cloned(),
+    };
+    let model = document.model.as_ref().and_then(|model| model.get("name")?.as_str());
+    RunFacts {
+        title: model.into_iter().chain([document.run.as_str()]).collect::<Vec<_>>().join(" · "),
+        what: words(document).join(" · "),
+        is_whole: document.status == "complete",
+        times: vec![
+            times(&headline::TTFT, |of| of.ttft_ns.as_ref()),
+            times(&headline::TPOT, |of| of.tpot_ns.as_ref()),
+            times(&headline::ITL, |of| of.itl_ns.as_ref()),
+            times(&headline::LATENCY, |of| of.latency_ns.as_ref()),
+            times(&headline::QUEUE, |of| of.queued_ns.as_ref()),
+        ],
+        load_ns: measured.and_then(|of| of.load_ns),
+        warmup: measured.and_then(|of| Some((of.warmup_rounds, of.warmup_ns?))),
+        allocator: document.allocator.clone().unwrap_or_default(),
+        requests: measured.map(|of| of.requests),
+        output_tokens_per_s: measured.and_then(|of| of.output_tokens_per_s),
+        decode_tokens_per_s: measured.and_then(|of| of.decode_tokens_per_s),
+        efficiency: document.efficiency.clone(),
+        flops_check: document.flops_check.clone(),
+        matches: document.matches.clone(),
+        static_vs_measured: document.static_vs_measured.clone(),
+        reasons: document.reasons.iter().map(|(name, why)| ((*name).to_owned(), why.clone())).collect(),
+    }
+}
+
+/// By what and on what it was run, and how much.
+pub fn words(document: &RunDocument) -> Vec<String> {
+    let word = |of: &Option<Json>, key: &str| {
+        of.as_ref().and_then(|of| of.get(key)).and_then(Json::as_str).map(printable)
+    };
+    let mut words = Vec::new();
+    words.extend(word(&document.model, "weights").map(|source| format!("{source} weights")));
+    let runtime = document.runtime.as_ref().and_then(Json::as_str);
+    // The package of the runtime's name, or the one beneath it: vLLM may be there and not be used.
+    for package in runtime.into_iter().chain(["torch"]) {
+        if let Some(version) = word(&document.versions, package) {
+            words.push(format!("{package} {version}"));
+            break;
+        }
+    }
+    words.extend(word(&document.model, "device_name").or_else(|| word(&document.model, "device")));
+    words.extend(word(&document.model, "dtype"));
+    if let Some(measured) = document.measured.as_ref().filter(|measured| measured.requests > 0) {
+        words.push(format!(
+            "{} in {}",
+            counted(measured.requests, "prompt"),
+            counted(measured.rounds, "round")
+        ));
+    }
+    if document.status != "complete" {
+        words.push("incomplete".to_owned());
+    }
+    words
+}
+
+const KIND: &str = "run";
+
+/// Completes it for a run that was just made; one without a trace has no row before that.
+pub(crate) fn complete_row(
+    run: &RunDir,
+    settings: &RunSettings,
+    document: &RunDocument,
+    workload: &WorkloadRecords,
+    recorded: Option<&Recorded>,
+) -> Result<(), Error> {
+    let edited = edit_run_row(run, KIND, |row| {
+        if row.ranks == 0 {
+            // Without a trace, the rows of the workload tell when it was.
+            row.base_unix_ns = recorded.map(|recorded| recorded.base_unix_ns).into();
+            row.span_ns = recorded.map_or(0, |recorded| recorded.span_ns);
+        }
+        row.run_id = RunId::new();
+        row.runtime_build = None;
+        fill(row, settings, document, workload);
+    });
+    edited.map_err(Error::unwritable_tables)
+}
+
+/// Renews it after the numbers of the run were computed once more.
+fn renew_row(run: &RunDir, document: &RunDocument) -> Result<(), Error> {
+    let Some(settings) = files::settings(run) else { return Ok(()) };
+    let workload = workload::measured(run);
+    edit_run_row(run, KIND, |row| fill(row, &settings, document, &workload)).map_err(Error::unwritable_tables)
+}
+
+fn fill(row: &mut RunRow, settings: &RunSettings, document: &RunDocument, workload: &WorkloadRecords) {
+    let metrics = headline_metrics(document);
+    let word = |value: Option<&Json>| value.and_then(Json::as_str).map(str::to_owned);
+    let of = |object: &Option<Json>, key: &str| word(object.as_ref().and_then(|object| object.get(key)));
+    let runtime = word(document.runtime.as_ref());
+    let begun = workload.clock.map(|clock| clock.unix_ns);
+    let package = runtime.as_deref().and_then(package);
+    let builds = workload.fact("hello", "builds").cloned();
+    row.kind = KIND.to_owned();
+    row.status = document.status.to_string();
+    row.start_unix_ns = begun.or(row.start_unix_ns.get()).into();
+    row.model = Some(settings.label());
+    row.runtime_version = package.and_then(|package| of(&document.versions, package));
+    // Only the files of the workload tell it, which may be gone by now.
+    row.runtime_build = package.and_then(|package| of(&builds, package)).or_else(|| row.runtime_build.take());
+    row.runtime = runtime;
+    row.rooflens_version = Some(env!("CARGO_PKG_VERSION").to_owned());
+    let device = || of(&document.model, "device_name");
+    row.hardware = row.hardware.take().or_else(device);
+    // What a program of the user's own does with its devices is not known.
+    let degrees = json!({"tp": settings.runtime.options.tensor_parallel});
+    row.parallelism = package.map(|_| degrees.to_string());
+    let dtype = of(&document.model, "dtype");
+    row.dtype = dtype.map(|name| format_of_torch(&name).map_or(name, str::to_owned));
+    row.workload = of(&document.dataset, "name");
+    row.metrics = (!metrics.is_empty()).then(|| Json::Object(metrics).to_string());
+}
+
+/// The Python package whose version is that of a runtime. A program of the user's own has none.
+fn package(runtime: &str) -> Option<&'static str> {
+    match runtime {
+        "pytorch" => Some("torch"),
+        "vllm" => Some("vllm"),
+        "tensorrt_llm" => Some("tensorrt-llm"),
+        _ => None,
+    }
+}
+
+fn headline_metrics(document: &RunDocument) -> Map<String, Json> {
+    measured_metrics(&serde_json::to_value(document).unwrap_or_default())
+}
+
+fn measured_metrics(numbers: &Json) -> Map<String, Json> {
+    let value =
+        |metric: &headline::HeadlineMetric| numbers.pointer(metric.path).filter(|value| value.is_number());
+    let measured = |metric: &headline::HeadlineMetric| Some((metric.key.to_owned(), value(metric)?.clone()));
+    headline::ALL.iter().filter_map(measured).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_that_were_not_measured_are_left_out() {
+        let metrics =
+            json!({"measured": {"tpot_ns": {"p50": 12.5, "p99": null}, "output_tokens_per_s": 80.0}});
+        let found = Json::Object(measured_metrics(&metrics));
+        assert_eq!(found, json!({"tpot_p50_ns": 12.5, "output_tokens_per_s": 80.0}));
+        assert!(measured_metrics(&Json::Null).is_empty());
+    }
+
+    #[test]
+    fn runtimes_are_those_that_can_be_chosen() {
+        let known = |name: &str| rooflens_collect::runtimes::ALL.iter().any(|runtime| runtime.name == name);
+        for name in ["pytorch", "vllm", "tensorrt_llm"] {
+            assert!(known(name), "{name}");
+        }
+    }
 }

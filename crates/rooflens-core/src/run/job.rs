@@ -10,18 +10,12 @@ use rooflens_schema::{Note, Notes, RunDir, Severity, Stage};
 
 use super::analysis;
 use super::chosen;
-use super::csv_tables;
 use super::document::{self, RunDocument, StepFacts};
 use super::files;
 use super::join;
 use super::launch::PlannedJob;
 use super::model;
-use super::page;
-use super::peaks;
-use super::row;
 use super::sampling::Sampling;
-use super::static_cost;
-use super::tables;
 use super::workload;
 use crate::error::{Error, ErrorKind, Hint};
 use crate::input::Input;
@@ -68,7 +62,7 @@ pub(crate) fn take(
     let outcomes = steps(job, executor, observer, &sampling, &notes)?;
     execute::clean_up(&job.places);
     note_failures(&outcomes, &notes);
-    let records = tables::read(&run, outcomes.iter().map(|outcome| outcome.step.as_str()), &notes);
+    let records = workload::read_records(&run, outcomes.iter().map(|outcome| outcome.step.as_str()), &notes);
     let mut findings = analysis::analyse(&run, &notes, observer)?;
     analysis::profiled_kernels(&run, &job.settings.pipeline.ncu.metrics, &notes, observer);
     // Behind the tables of the trace: writing those removes what an older run left, and their clock counts.
@@ -76,16 +70,16 @@ pub(crate) fn take(
         None
     } else {
         sampling.save(&run, &notes);
-        tables::write(&run, records, &notes)?
+        workload::write_tables(&run, records, &notes)?
     };
     let notes = analysis::save_notes(&run, notes, findings.as_mut())?;
     let measured = workload::measured(&run);
-    peaks::measure_unknown(job, &measured, executor, observer)?;
+    model::measure_unknown(job, &measured, executor, observer)?;
     let decided = model::decide(&job.plan, &job.settings, &job.places, &measured);
     let reason = match (&decided, job.plan.static_work()) {
         (Ok(record), Some(work)) => {
             record.save(&run)?;
-            static_cost::write(work, record, &job.places, &measured, &run, job.settings.output.plots)?
+            model::write_cost(work, record, &job.places, &measured, &run, job.settings.output.plots)?
         }
         (decided, _) => decided.as_ref().err().cloned(),
     };
@@ -100,17 +94,17 @@ pub(crate) fn take(
     let joined = join::join(&run, decided.as_ref(), &measured, findings.as_ref());
     let document = RunDocument::new(&run, facts, &measured, reason, joined, &notes);
     document::write(&run.report(), &document, findings.as_ref())?;
-    row::complete(&run, &job.settings, &document, &measured, recorded.as_ref())?;
+    document::complete_row(&run, &job.settings, &document, &measured, recorded.as_ref())?;
     let has_trace = findings.is_some();
     let mut shown = findings.unwrap_or_default();
-    shown.insert("run", Box::new(page::facts(&document)));
+    shown.insert("run", Box::new(document::facts(&document)));
     let page = match has_trace || document.measured.is_some() {
         true => {
             analysis::report(&run.report(), &job.settings.output, &shown, document.extras(&document.parts()))?
         }
         false => None,
     };
-    csv_tables::write(&run, &job.settings.output, has_trace.then_some(&shown))?;
+    analysis::csv_tables(&run, &job.settings.output, has_trace.then_some(&shown))?;
     files::write(&run, &job.settings, &job.places.project)?;
     if has_trace && !job.settings.output.keep_raw && outcomes.iter().all(StepOutcome::is_done) {
         analysis::remove_traces(&run)?;
@@ -231,53 +225,5 @@ impl RunOutcome {
             observer.warn(error);
         }
         observer.info(&format!("incomplete run: {}", from_here(&self.folder).display()));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use rooflens_collect::execute::Scripted;
-
-    use super::*;
-    use crate::config::folders;
-    use crate::observer::Unobserved;
-    use crate::run::{RunRequest, launch};
-
-    #[test]
-    fn the_whole_line_without_a_process() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-collect/skeleton/conf");
-        let observer = Unobserved::shared();
-        let request = RunRequest {
-            config_dir: Some(conf.into()),
-            overrides: vec![format!("hydra.run.dir={}/run", folder.path().display())],
-            ..RunRequest::default()
-        };
-        let planned = launch::plan(&request, &observer).expect("a plan");
-        folders::make(&planned.jobs[0].composed, false).expect("a folder");
-        let request = r#"{"round":1,"kind":"measured","prompt_tokens":5,"output_tokens":2,"start_ns":10,"token_ns":[30,37]}"#;
-        let row = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
-        let measured = vec![
-            row("events.jsonl", ""),
-            row("steps.csv", "kind,phase,decode_tokens,dur_ns\n"),
-            row("requests.jsonl", request),
-            row("tokens.jsonl", ""),
-        ];
-        let scripted = Scripted {
-            files: BTreeMap::from([("measure".to_owned(), measured)]),
-            exit_codes: BTreeMap::from([("torch_profiler".to_owned(), 1)]),
-        };
-        let done = take(&planned.jobs[0], &scripted, &observer).expect("a run");
-        assert_eq!((done.fault(), done.outcomes.len()), (Some(ErrorKind::Workload), 2));
-        assert_eq!(done.document.status, "incomplete");
-        let tpot = done.document.measured.and_then(|measured| measured.tpot_ns);
-        assert_eq!(tpot.map(|tpot| tpot.p50), Some(7.0));
-        for file in
-            ["plan.json", ".rooflens/config.yaml", "report/metrics.json", "report/static_compute.json"]
-        {
-            assert!(done.folder.join(file).is_file(), "{file}");
-        }
     }
 }

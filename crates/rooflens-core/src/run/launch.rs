@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use rooflens_collect::plan::RunFolders;
-use rooflens_collect::{RunPlan, RunSettings, SettingsError, package};
+use rooflens_collect::{RunPlan, RunSettings, package};
 use rooflens_compose::{ComposeRequest, Composer, Host, JobFile, Mode, RunOrSweep};
 
 use super::{RunRequest, samples};
 use crate::config::folders::{self, Jobs, PlacedJob};
-use crate::config::{host, old_names};
+use crate::config::{old_names, this_host};
 use crate::error::Error;
 use crate::observer::SharedObserver;
 use crate::project;
@@ -19,9 +19,7 @@ pub struct Planned {
     pub jobs: Vec<PlannedJob>,
     /// Whether they are those of a sweep.
     pub is_sweep: bool,
-    /// Where a sweep stands, and what Hydra would write there.
     pub(crate) sweep: Option<(PathBuf, JobFile)>,
-    /// Whether to write what Hydra would.
     pub(crate) with_hydra: bool,
 }
 
@@ -35,35 +33,31 @@ impl Planned {
 
 /// A job with its plan.
 pub struct PlannedJob {
-    /// Its config and folder.
     pub(crate) composed: PlacedJob,
     /// What is to be done.
     pub plan: RunPlan,
-    /// What it was made of.
     pub(crate) settings: RunSettings,
     /// Where things are.
     pub places: RunFolders,
 }
 
-/// Where configs are, and the project that they are about.
 struct Origin {
     configs: PathBuf,
     project: PathBuf,
-    /// The run that is repeated.
     repeated: Option<PathBuf>,
 }
 
 /// Composes and plans every job.
 pub fn plan(question: &RunRequest, observer: &SharedObserver) -> Result<Planned, Error> {
     let origin = origin(question)?;
-    let host = Host { working_folder: origin.project.clone(), ..host::here() };
+    let host = Host { working_folder: origin.project.clone(), ..this_host() };
     let today = old_names::today(&origin.configs, &question.config_name, &question.overrides, observer)?;
     let composer = Composer::new(today.search_path).with_host(host);
     let mode = if question.multirun { Mode::Multirun } else { Mode::Run };
     let mut overrides = today.overrides;
     overrides.extend(folder_of_repetition(&origin, question));
     let request = ComposeRequest { mode, ..ComposeRequest::new(&question.config_name, overrides) };
-    let launch = composer.launch(&request).map_err(Error::Compose)?;
+    let launch = composer.launch(&request).map_err(Error::compose)?;
     let is_sweep = matches!(launch, RunOrSweep::Sweep(_));
     let Jobs { jobs, sweep } = folders::compose(&composer, launch)?;
     if let Some(first) = jobs.first() {
@@ -75,11 +69,10 @@ pub fn plan(question: &RunRequest, observer: &SharedObserver) -> Result<Planned,
 }
 
 fn planned(composed: PlacedJob, project: &Path) -> Result<PlannedJob, Error> {
-    let config = composed.composition.resolved().map_err(Error::Compose)?;
-    let unusable = |error: SettingsError| Error::Plan(error.into());
-    let dataset = RunSettings::read_dataset(&config).map_err(unusable)?;
-    let config = samples::located(&config, &dataset, project).map_err(Error::Project)?;
-    let (mut settings, made) = rooflens_collect::planned(&config).map_err(Error::Plan)?;
+    let config = composed.composition.resolved().map_err(Error::compose)?;
+    let dataset = RunSettings::read_dataset(&config).map_err(Error::plan)?;
+    let config = samples::located(&config, &dataset, project).map_err(Error::project)?;
+    let (mut settings, made) = rooflens_collect::planned(&config).map_err(Error::plan)?;
     // The workload gets files; what the run records is the variant that was asked for.
     settings.dataset = dataset;
     let places = RunFolders {
@@ -95,7 +88,7 @@ fn planned(composed: PlacedJob, project: &Path) -> Result<PlannedJob, Error> {
 fn origin(question: &RunRequest) -> Result<Origin, Error> {
     let configs = question.config_dir.clone().unwrap_or_else(project::configs);
     if !configs.is_dir() {
-        return Err(Error::NoConfigFolder { path: configs });
+        return Err(Error::no_config_folder(&configs));
     }
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let full = absolute(&configs);
@@ -108,7 +101,6 @@ fn origin(question: &RunRequest) -> Result<Origin, Error> {
     Ok(Origin { configs, project, repeated })
 }
 
-/// A repeated run stands beside the one that it repeats.
 fn folder_of_repetition(origin: &Origin, question: &RunRequest) -> Option<String> {
     let beside = origin.repeated.as_ref()?.parent()?;
     let is_told = question.overrides.iter().any(|text| sets_folder(text, "run"));
@@ -125,7 +117,6 @@ pub(super) fn folder_override(key: &str, folder: &Path, end: &str) -> String {
     format!("hydra.{key}.dir='{}{end}'", escaped(&folder.to_string_lossy()))
 }
 
-/// A text as it stands between single quotes in Hydra's grammar.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\'', "\\'")
 }

@@ -2,8 +2,6 @@
 
 mod analysis;
 mod chosen;
-mod copy;
-mod csv_tables;
 mod document;
 mod files;
 mod job;
@@ -12,17 +10,11 @@ mod launch;
 pub mod metrics;
 mod model;
 mod one_model;
-mod page;
-mod peaks;
-mod power;
 mod reserve;
-mod row;
 mod samples;
 mod sampling;
 mod saved;
-mod static_cost;
 mod sweep;
-mod tables;
 #[cfg(test)]
 mod tests;
 pub(crate) mod workload;
@@ -34,7 +26,8 @@ use rooflens_collect::plan::RunFolders;
 use rooflens_collect::{RunSettings, package as python};
 
 pub(crate) use self::analysis::report as write_pages;
-pub(crate) use self::copy::copy_files;
+pub(crate) use self::document::facts as page_facts;
+pub use self::document::words;
 pub(crate) use self::document::write as write_numbers;
 pub(crate) use self::document::{
     Renewed, RunDocument, RunMetrics, StepFacts, describe, rewrite, rewrite_untraced,
@@ -46,12 +39,10 @@ pub use self::job::RunOutcome;
 pub(crate) use self::join::{context, join_floor};
 pub use self::launch::{Planned, PlannedJob, plan};
 pub(crate) use self::model::decide_again;
-pub(crate) use self::page::facts as page_facts;
-pub use self::page::words;
 pub use self::reserve::reserve;
 pub(crate) use self::sampling::SamplerRecord;
 pub use self::saved::Run;
-pub(crate) use self::saved::kept_value;
+pub(crate) use self::saved::copy_files;
 pub(crate) use self::sweep::{RunSweep, rewrite as rewrite_sweep};
 use crate::config::folders;
 use crate::error::Error;

@@ -14,7 +14,6 @@ use crate::input::files_near;
 use crate::model::files::{located, name_of};
 use crate::project;
 
-/// The prompts that come with every project.
 const PROMPTS: &str = "datasets/starter/source-data";
 
 impl RunRequest {
@@ -61,7 +60,6 @@ impl RunRequest {
     }
 }
 
-/// The folder of a model that a workload can load.
 fn folder(model: &Path) -> Result<PathBuf, CostError> {
     let found = located(model)?;
     let is_config = found.is_file() && found.ends_with("config.json");
@@ -115,7 +113,6 @@ fn interpreter() -> String {
     if has("python") || !has("python3") { "python".to_owned() } else { "python3".to_owned() }
 }
 
-/// The Python in a folder of programs, where torch is installed for it.
 fn with_torch(programs: &Path) -> Option<PathBuf> {
     let python = Some(programs.join("python")).filter(|python| python.is_file())?;
     let versions = std::fs::read_dir(programs.parent()?.join("lib")).ok()?.flatten();
@@ -132,7 +129,6 @@ fn sets(text: &str, keys: &[&str]) -> bool {
     })
 }
 
-/// A value as Hydra's grammar reads it: whatever is in it, a text.
 fn quoted(value: &str) -> String {
     format!("'{}'", escaped(value))
 }

@@ -8,7 +8,6 @@ use rooflens_collect::project::assets::variants::{VariantFiles, locate_variant};
 use rooflens_collect::settings::Dataset;
 use rooflens_compose::value::{Key, Node, Value};
 
-/// Kinds of samples, with the endings of their files.
 const KINDS: &[(&str, &[&str])] = &[
     ("image", &["jpg", "jpeg", "png", "webp", "bmp", "tif", "tiff"]),
     ("jsonl", &["jsonl", "jsonl.gz"]),

@@ -6,9 +6,12 @@ use rooflens_analyze::compare::headline::{self, HeadlineMetric, MetricSample};
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
+use super::job::PLAN;
 use super::workload;
+use crate::config::folders::OWN_FOLDER;
 use crate::error::Error;
-use crate::input::files_near;
+use crate::input::missing;
+use crate::model::ModelRecord;
 use crate::saved;
 
 /// A run that `rooflens run` or `rooflens analyze -o` wrote.
@@ -21,14 +24,14 @@ impl Run {
     /// Opens the run of a folder.
     pub fn open(path: &Path) -> Result<Run, Error> {
         if !path.exists() {
-            return Err(Error::Missing { path: path.to_owned(), near: files_near(path) });
+            return Err(missing(path));
         }
         let folder = RunDir::new(path);
         let has_metrics = folder.report().join(saved::METRICS).is_file();
         let has_rounds = folder.raw("measure").is_dir() || folder.table("requests").is_file();
         match has_metrics || has_rounds || RunDir::has_trace(path) {
             true => Ok(Run { folder }),
-            false => RunDir::open(path).map(|folder| Run { folder }).map_err(Error::UnreadableRun),
+            false => RunDir::open(path).map(|folder| Run { folder }).map_err(Error::unreadable_run),
         }
     }
 
@@ -42,7 +45,6 @@ impl Run {
         &self.folder
     }
 
-    /// The metrics of its measured rounds; nothing where none was measured.
     #[cfg(test)]
     pub(crate) fn measured(&self) -> Option<super::metrics::Measured> {
         let workload = workload::measured(&self.folder);
@@ -74,7 +76,6 @@ impl Run {
         headline::ALL.iter().filter_map(sample).collect()
     }
 
-    /// Whether the pass without profilers ended well.
     pub(crate) fn is_whole(&self) -> bool {
         is_whole(&self.metrics())
     }
@@ -92,7 +93,6 @@ pub(crate) fn is_whole(metrics: &Json) -> bool {
     steps.iter().filter(|step| step["step"] == "measure").all(|step| step["end"] == "done")
 }
 
-/// The value of a metric in the numbers of a run.
 pub(crate) fn kept_value(metrics: &Json, metric: &HeadlineMetric) -> Option<f64> {
     metrics.pointer(metric.path)?.as_f64()
 }
@@ -100,6 +100,46 @@ pub(crate) fn kept_value(metrics: &Json, metric: &HeadlineMetric) -> Option<f64>
 /// The same as a sample, whose rounds are not known.
 pub(crate) fn kept_sample(metrics: &Json, metric: &HeadlineMetric) -> Option<MetricSample> {
     kept_value(metrics, metric).map(MetricSample::value_alone)
+}
+
+const KINDS: &[&str] = &["json", "jsonl", "csv"];
+
+/// A copy of a run has more than its tables: its plan, what its workload said of itself, and its numbers. Traces and
+/// reports of profilers stay where they are: their rows are in the tables.
+pub(crate) fn copy_files(from: &RunDir, to: &RunDir) -> Result<(), Error> {
+    if let Some(record) = ModelRecord::read(from) {
+        record.save(to)?;
+    }
+    if !from.root().join(PLAN).is_file() {
+        return Ok(());
+    }
+    copy(&from.root().join(PLAN), &to.root().join(PLAN))?;
+    copy_folder(&from.root().join(OWN_FOLDER), &to.root().join(OWN_FOLDER), |_| true)?;
+    let is_small =
+        |path: &Path| path.extension().is_some_and(|kind| KINDS.iter().any(|known| kind == *known));
+    for step in folder(&from.root().join("raw")).filter(|path| path.is_dir()) {
+        let name = step.file_name().unwrap_or_default();
+        copy_folder(&step, &to.root().join("raw").join(name), is_small)?;
+    }
+    let is_data = |path: &Path| path.extension().is_some_and(|kind| kind == "json" || kind == "yaml");
+    copy_folder(&from.report(), &to.report(), is_data)
+}
+
+fn copy_folder(from: &Path, to: &Path, is_wanted: impl Fn(&Path) -> bool) -> Result<(), Error> {
+    for path in folder(from).filter(|path| path.is_file() && is_wanted(path)) {
+        saved::make(to)?;
+        copy(&path, &to.join(path.file_name().unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+fn folder(path: &Path) -> impl Iterator<Item = std::path::PathBuf> {
+    std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    let copied = std::fs::copy(from, to).map(drop);
+    copied.map_err(|source| Error::unwritable(to, source))
 }
 
 #[cfg(test)]

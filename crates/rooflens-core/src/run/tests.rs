@@ -12,8 +12,9 @@ use rooflens_schema::{Note, Notes, RunDir};
 use serde_json::Value as Json;
 
 use super::job::{self, RunOutcome};
-use super::{Run, RunRequest, launch};
+use super::{Planned, Run, RunRequest, launch};
 use crate::config::folders;
+use crate::error::ErrorKind;
 use crate::input::Input;
 use crate::model::ModelRequest;
 use crate::observer::Unobserved;
@@ -24,7 +25,6 @@ pub(super) const EVENTS: &str = r#"{"event":"hello","runtime":"pytorch","python"
 {"event":"dataset","name":"starter","batch_size":1}
 {"event":"round_begin","t_ns":900,"round":0,"kind":"warmup","epoch":0}
 {"event":"round_end","t_ns":1500,"round":0,"kind":"warmup","dur_ns":600}"#;
-/// The last line is cut off.
 pub(super) const REQUESTS: &str = r#"{"round":0,"kind":"warmup","prompt_tokens":4,"output_tokens":1,"start_ns":1000,"token_ns":[1400]}
 {"round":1,"kind":"measured","prompt_tokens":4,"output_tokens":3,"start_ns":5000,"token_ns":[5400,5500,5600]}
 {"round":2,"kind":"measured","prompt_tokens":4,"output_tokens":2,"start_ns":6000,"token_ns":[6300,6450]}
@@ -47,27 +47,46 @@ fn taken(folder: &Path, with_trace: bool) -> RunOutcome {
     taken_with(folder, &own, STEPS)
 }
 
-/// A run on an H100 that knows its model and the steps of its trace.
 fn taken_with_model(folder: &Path) -> RunDir {
     let own = ["hardware=h100", "pipeline.torch_profiler.enable=true", "output.top=1"];
     RunDir::new(taken_with(folder, &own, PROFILED).folder)
 }
 
-fn taken_with(folder: &Path, own: &[&str], steps: &str) -> RunOutcome {
-    let observer = Unobserved::shared();
+pub(super) fn planned(overrides: &[&str]) -> Planned {
     let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-collect/skeleton/conf");
-    let mut overrides = vec![format!("hydra.run.dir={}/run", folder.display())];
-    overrides.extend(own.iter().map(|one| (*one).to_owned()));
+    let overrides = overrides.iter().map(|one| (*one).to_owned()).collect();
     let request = RunRequest { config_dir: Some(conf.into()), overrides, ..RunRequest::default() };
-    let planned = launch::plan(&request, &observer).unwrap();
+    launch::plan(&request, &Unobserved::shared()).unwrap()
+}
+
+/// The name and content of a file that a step leaves.
+pub(super) type LeftFile = (String, Vec<u8>);
+
+pub(super) fn file(name: &str, bytes: impl AsRef<[u8]>) -> LeftFile {
+    (name.to_owned(), bytes.as_ref().to_vec())
+}
+
+/// Takes the steps of a run below a folder; what each leaves is given.
+pub(super) fn take(
+    folder: &Path,
+    own: &[&str],
+    files: &[(&str, Vec<LeftFile>)],
+    exit_codes: BTreeMap<String, i32>,
+) -> RunOutcome {
+    let place = format!("hydra.run.dir={}/run", folder.display());
+    let planned = planned(&[&[place.as_str()][..], own].concat());
     folders::make(&planned.jobs[0].composed, false).unwrap();
-    let file = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
+    let files = files.iter().map(|(step, files)| ((*step).to_owned(), files.clone())).collect();
+    job::take(&planned.jobs[0], &Scripted { files, exit_codes }, &Unobserved::shared()).unwrap()
+}
+
+fn taken_with(folder: &Path, own: &[&str], steps: &str) -> RunOutcome {
     let workload = |requests: &str| {
         vec![
-            file("events.jsonl", EVENTS.as_bytes()),
-            file("steps.csv", steps.as_bytes()),
-            file("requests.jsonl", requests.as_bytes()),
-            file("tokens.jsonl", b""),
+            file("events.jsonl", EVENTS),
+            file("steps.csv", steps),
+            file("requests.jsonl", requests),
+            file("tokens.jsonl", ""),
         ]
     };
     let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kineto/decode.json");
@@ -79,21 +98,44 @@ fn taken_with(folder: &Path, own: &[&str], steps: &str) -> RunOutcome {
         .fold(fs::read_to_string(trace).unwrap(), |text, name| {
             text.replace(name, "execute_context_0(0)_generation_1(1)")
         });
-    profiled.push(file("trace.json.gz", named.as_bytes()));
-    let files =
-        BTreeMap::from([("measure".to_owned(), workload(REQUESTS)), ("torch_profiler".to_owned(), profiled)]);
-    job::take(&planned.jobs[0], &Scripted { files, exit_codes: BTreeMap::new() }, &observer).unwrap()
+    profiled.push(file("trace.json.gz", named));
+    take(folder, own, &[("measure", workload(REQUESTS)), ("torch_profiler", profiled)], BTreeMap::new())
+}
+
+#[test]
+fn a_step_that_fails_makes_the_run_incomplete() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = r#"{"round":1,"kind":"measured","prompt_tokens":5,"output_tokens":2,"start_ns":10,"token_ns":[30,37]}"#;
+    let measured = vec![
+        file("events.jsonl", ""),
+        file("steps.csv", "kind,phase,decode_tokens,dur_ns\n"),
+        file("requests.jsonl", request),
+        file("tokens.jsonl", ""),
+    ];
+    let exit_codes = BTreeMap::from([("torch_profiler".to_owned(), 1)]);
+    let done = take(folder.path(), &[], &[("measure", measured)], exit_codes);
+    assert_eq!((done.fault(), done.outcomes.len()), (Some(ErrorKind::Workload), 2));
+    assert_eq!(done.document.status, "incomplete");
+    let tpot = done.document.measured.and_then(|measured| measured.tpot_ns);
+    assert_eq!(tpot.map(|tpot| tpot.p50), Some(7.0));
+    for name in ["plan.json", ".rooflens/config.yaml", "report/metrics.json", "report/static_compute.json"] {
+        assert!(done.folder.join(name).is_file(), "{name}");
+    }
 }
 
 fn numbers(run: &RunDir) -> Json {
     saved::read_json(&run.report().join(saved::METRICS))
 }
 
+fn rounds(run: &RunDir) -> Vec<Vec<f64>> {
+    let opened = Run::open(run.root()).unwrap();
+    headline::ALL.iter().map(|metric| opened.rounds(metric)).collect()
+}
+
 fn row(run: &RunDir) -> RunRow {
     read_table::<Runs>(&run.table("runs")).unwrap().row(0).unwrap()
 }
 
-/// A row in words, to be compared.
 fn told(run: &RunDir) -> String {
     let row = row(run);
     format!(
@@ -176,13 +218,10 @@ fn numbers_do_not_need_the_raw_files() {
         let run = RunDir::new(taken(folder.path(), with_trace).folder);
         report::rewrite(run.root(), None, &Unobserved::shared()).unwrap();
         let (before, of_row) = (numbers(&run), told(&run));
-        let opened = Run::open(run.root()).unwrap();
-        let rounds =
-            || -> Vec<Vec<f64>> { headline::ALL.iter().map(|metric| opened.rounds(metric)).collect() };
-        let measured = rounds();
+        let measured = rounds(&run);
         assert_eq!(measured[0], [100.0, 150.0]);
         fs::remove_dir_all(run.root().join("raw")).unwrap();
-        assert_eq!(rounds(), measured);
+        assert_eq!(rounds(&run), measured);
         report::rewrite(run.root(), None, &Unobserved::shared()).unwrap();
         assert_eq!(numbers(&run), before);
         assert_eq!(told(&run), of_row);
@@ -205,14 +244,9 @@ fn a_copy_of_a_run_has_all_of_its_tables() {
         let bytes = |run: &RunDir| fs::read(run.table(name)).unwrap();
         assert!(bytes(&copy) == bytes(&run), "{name}");
     }
-    let rounds = |run: &RunDir| -> Vec<Vec<f64>> {
-        let opened = Run::open(run.root()).unwrap();
-        headline::ALL.iter().map(|metric| opened.rounds(metric)).collect()
-    };
     assert_eq!(rounds(&copy), rounds(&run));
 }
 
-/// Every file of the folders that a report is made of.
 fn files_of(run: &RunDir) -> BTreeMap<String, Vec<u8>> {
     let folders = [run.findings(), run.report()];
     let paths =

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::find::find;
 use super::folders::{is_plain_folder, run_at, runs_below};
+use super::scan::{canonical, find, no_run};
 use crate::document::SchemaTag;
-use crate::error::{Error, RunsError};
+use crate::error::Error;
 
-/// What Rooflens itself writes to a run directory.
 const OURS: &[&str] = &[
     ".hydra",
     ".rooflens",
@@ -74,11 +73,13 @@ pub struct PlannedDeletion {
 /// itself, or is a link is refused.
 pub fn plan_deletion(root: &Path, names: &[String]) -> Result<PlannedDeletion, Error> {
     let mut planned = PlannedDeletion { runs: Vec::new(), paths: Vec::new() };
-    let root_path = super::scan::canonical(root)?;
+    let root_path = canonical(root)?;
     for name in names {
         let found = find(root, name)?;
         if found.path == root_path {
-            return Err(RunsError::Whole { path: root.to_owned() }.into());
+            let message = format!("{} is the folder of runs itself: nothing was changed", root.display());
+            return Err(Error::usage(message)
+                .words("name a run in it; to delete this one, name the folder above with --in .."));
         }
         // Named twice, or inside another that goes.
         if planned.paths.iter().any(|path| found.path.starts_with(path)) {
@@ -106,15 +107,14 @@ impl PlannedDeletion {
         for path in &self.paths {
             // Somebody may have put something else in its place since.
             if !is_plain_folder(path) || run_at(path).is_none() {
-                return Err(RunsError::NotARun { path: path.clone() }.into());
+                return Err(no_run(path));
             }
-            fs::remove_dir_all(path).map_err(|source| Error::Unwritable { path: path.clone(), source })?;
+            fs::remove_dir_all(path).map_err(|source| Error::unwritable(path, source))?;
         }
         Ok(self.runs)
     }
 }
 
-/// Files of a folder and their bytes; of a link its own.
 fn size(folder: &Path) -> (u64, u64) {
     let (mut files, mut bytes) = (0, 0);
     let mut open = vec![folder.to_owned()];

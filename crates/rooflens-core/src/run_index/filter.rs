@@ -1,12 +1,170 @@
-//! Which runs: conditions on their columns.
+//! What a run can be chosen and sorted by: columns of `runs`, its folder and tags, and its metrics.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::IndexedRun;
-use super::columns::RunColumn;
-use crate::error::RunsError;
+use rooflens_analyze::compare::headline;
+use rooflens_store::ColumnValue;
 
-/// How many values a message names.
+use super::IndexedRun;
+use super::numbers::further_metrics;
+use crate::error::{Error, Hint};
+
+const OWN: &[&str] = &["folder", "sweep", "tenant", "day", "problem", "source"];
+/// The column of tags; a run may have several.
+pub(crate) const TAG: &str = "tag";
+
+/// What lists and pages call columns that have another name in the table.
+const ALSO: [(&str, &str); 4] = [
+    ("device", "hardware"),
+    ("engine", "runtime"),
+    ("version", "runtime_version"),
+    ("build", "runtime_build"),
+];
+
+/// A column of a list of runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunColumn {
+    name: String,
+    kind: RunColumnKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RunColumnKind {
+    Text,
+    Number,
+    Tag,
+    Metric,
+}
+
+impl RunColumn {
+    /// The column of a name. Metrics may be given without their unit, as `tpot_p50`.
+    pub fn parse(name: &str) -> Result<Self, Error> {
+        let name = ALSO.iter().find(|(also, _)| *also == name).map_or(name, |(_, column)| column);
+        let column = |name: &str, kind| Ok(RunColumn { name: name.to_owned(), kind });
+        let table = rooflens_store::tables::table("runs");
+        let stored = table.and_then(|table| table.columns.get(table.position(name)?));
+        if name == TAG || name == "tags" {
+            return column(TAG, RunColumnKind::Tag);
+        }
+        if let Some(stored) = stored {
+            let is_text = matches!(stored.value, ColumnValue::Text);
+            return column(name, if is_text { RunColumnKind::Text } else { RunColumnKind::Number });
+        }
+        if OWN.contains(&name) {
+            return column(name, RunColumnKind::Text);
+        }
+        if let Some(metric) = headline::find(name) {
+            return column(metric.key, RunColumnKind::Metric);
+        }
+        let is_one = |known: &&String| *known == name || known.strip_suffix("_ns") == Some(name);
+        if let Some(known) = further_metrics().iter().find(is_one) {
+            return column(known, RunColumnKind::Metric);
+        }
+        let names = Self::names();
+        let near = rooflens_compose::near(name, names.iter().map(String::as_str));
+        let all = || Hint::words(format!("columns: {}", names.join(", ")));
+        Err(Error::usage(format!("runs have no column {name:?}")).hinted(Hint::near(&near, all)))
+    }
+
+    pub(crate) fn names() -> Vec<String> {
+        let table = rooflens_store::tables::table("runs");
+        let stored = table.into_iter().flat_map(|table| &table.columns).map(|column| column.name.to_owned());
+        let own = OWN.iter().chain([&TAG]).map(|name| (*name).to_owned());
+        let metrics = headline::ALL.iter().map(|metric| metric.key.to_owned());
+        stored.chain(own).chain(metrics).chain(further_metrics()).collect()
+    }
+
+    /// Its name, as keys of documents have it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether its values are numbers.
+    pub fn is_number(&self) -> bool {
+        matches!(self.kind, RunColumnKind::Number | RunColumnKind::Metric)
+    }
+
+    /// Whether it is the column of tags.
+    pub fn is_tag(&self) -> bool {
+        self.kind == RunColumnKind::Tag
+    }
+
+    pub(super) fn is_day(&self) -> bool {
+        self.name == "day"
+    }
+
+    /// Its values as text: several of tags; none where it is null.
+    pub fn words(&self, run: &IndexedRun) -> Vec<String> {
+        let words = match self.kind {
+            RunColumnKind::Tag => run.tags.clone(),
+            RunColumnKind::Metric => {
+                run.metric(&self.name).map(|value| value.to_string()).into_iter().collect()
+            }
+            RunColumnKind::Text | RunColumnKind::Number => vec![run.text(&self.name)],
+        };
+        words.into_iter().filter(|word| !word.is_empty()).collect()
+    }
+
+    /// Its value as a number; nothing where it is null or no number.
+    pub(crate) fn number(&self, run: &IndexedRun) -> Option<f64> {
+        match self.kind {
+            RunColumnKind::Metric => run.metric(&self.name),
+            RunColumnKind::Number => run.row.get(&self.name)?.as_f64(),
+            RunColumnKind::Text | RunColumnKind::Tag => None,
+        }
+    }
+}
+
+/// How to sort a list of runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOrder {
+    column: RunColumn,
+    is_descending: bool,
+}
+
+impl RunOrder {
+    /// Reads `COLUMN`, `COLUMN:asc` or `COLUMN:desc`.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let (name, is_descending) = match text.rsplit_once(':') {
+            None => (text, false),
+            Some((name, "asc")) => (name, false),
+            Some((name, "desc")) => (name, true),
+            Some((_, other)) => {
+                let message = format!("{text:?} is not an order: it goes asc or desc, not {other:?}");
+                return Err(
+                    Error::usage(message).words("as in --sort tpot_p50_ns or --sort tpot_p50_ns:desc")
+                );
+            }
+        };
+        Ok(RunOrder { column: RunColumn::parse(name)?, is_descending })
+    }
+
+    /// What is sorted by.
+    pub fn column(&self) -> &RunColumn {
+        &self.column
+    }
+
+    /// Sorts runs; those without a value come last either way, and what is equal stays in its order.
+    pub fn sort(&self, runs: &mut [IndexedRun]) {
+        runs.sort_by(|a, b| match self.column.is_number() {
+            true => self.order(self.column.number(a), self.column.number(b), |a, b| a.total_cmp(b)),
+            false => {
+                let word = |run| Some(self.column.words(run).join(" ")).filter(|word| !word.is_empty());
+                self.order(word(a), word(b), |a, b| a.cmp(b))
+            }
+        });
+    }
+
+    fn order<T>(&self, a: Option<T>, b: Option<T>, order: impl Fn(&T, &T) -> Ordering) -> Ordering {
+        match (a, b) {
+            (Some(a), Some(b)) if self.is_descending => order(&b, &a),
+            (Some(a), Some(b)) => order(&a, &b),
+            (a, b) => a.is_none().cmp(&b.is_none()),
+        }
+    }
+}
+
 const NAMED: usize = 8;
 
 /// Operators, longer ones first.
@@ -36,7 +194,6 @@ enum Comparison {
 pub struct RunCondition {
     column: RunColumn,
     comparison: Comparison,
-    /// As it was written.
     value: String,
     /// The same in the unit of the column, where that has numbers.
     number: Option<f64>,
@@ -44,8 +201,13 @@ pub struct RunCondition {
 
 impl RunCondition {
     /// Reads one. Times may have a unit (`20ms`), shares a percent sign; nothing behind `=` means that there is no value.
-    pub fn parse(text: &str) -> Result<Self, RunsError> {
-        let wrong = |why: &str| RunsError::Condition { text: text.to_owned(), why: why.to_owned() };
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let wrong = |why: &str| {
+            Error::usage(format!("{text:?} is not a condition: {why}")).words(
+                "as in --where model=Qwen/Qwen3-8B, --where model~qwen, --where tag=baseline or --where \
+                 'tpot_p50_ns<20ms'",
+            )
+        };
         let end = text.find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
         let (name, rest) = text.split_at(end.unwrap_or(text.len()));
         let operator = OPERATORS.iter().find_map(|(sign, comparison)| {
@@ -108,7 +270,6 @@ impl RunCondition {
         }
     }
 
-    /// Why no run fulfils it, where it asks for a value that none has.
     fn nothing(&self, runs: &[IndexedRun]) -> Option<String> {
         let known: BTreeSet<String> = runs.iter().flat_map(|run| self.column.words(run)).collect();
         if self.comparison != Comparison::Is || self.value.is_empty() || known.contains(&self.value) {
@@ -130,7 +291,6 @@ fn number_of(column: &str, text: &str) -> Option<f64> {
     units.iter().find_map(with_unit).or_else(|| finite(text))
 }
 
-/// Says that no run has a value, and which there are.
 pub(crate) fn no_such_value(name: &str, columns: &[&str], wanted: &str, known: &BTreeSet<String>) -> String {
     let some: Vec<&str> = known.iter().take(NAMED).map(String::as_str).collect();
     match (some.is_empty(), known.len() > NAMED) {
@@ -171,8 +331,9 @@ pub struct RunFilter {
 
 impl RunFilter {
     /// Reads conditions.
-    pub fn parse(conditions: &[String]) -> Result<Self, RunsError> {
-        let conditions = conditions.iter().map(|text| RunCondition::parse(text)).collect::<Result<_, _>>()?;
+    pub fn parse(conditions: &[String]) -> Result<Self, Error> {
+        let conditions =
+            conditions.iter().map(|text| RunCondition::parse(text)).collect::<Result<_, Error>>()?;
         Ok(RunFilter { conditions, since: None, until: None })
     }
 
@@ -181,7 +342,6 @@ impl RunFilter {
         self.conditions.is_empty() && self.since.is_none() && self.until.is_none()
     }
 
-    /// Whether a run is meant.
     pub(crate) fn takes(&self, run: &IndexedRun) -> bool {
         let day = run.day.as_deref();
         self.conditions.iter().all(|condition| condition.holds(run))
@@ -190,7 +350,7 @@ impl RunFilter {
     }
 
     /// The runs that match, in their order. It is an error where there are runs and none of them does.
-    pub fn choose(&self, place: &str, mut runs: Vec<IndexedRun>) -> Result<Vec<IndexedRun>, RunsError> {
+    pub fn choose(&self, place: &str, mut runs: Vec<IndexedRun>) -> Result<Vec<IndexedRun>, Error> {
         if !runs.is_empty() && !runs.iter().any(|run| self.takes(run)) {
             return Err(self.nothing_meant(place, &runs));
         }
@@ -198,16 +358,14 @@ impl RunFilter {
         Ok(runs)
     }
 
-    /// Where no run is meant: which values there are.
-    pub(crate) fn nothing_meant(&self, place: &str, runs: &[IndexedRun]) -> RunsError {
+    pub(crate) fn nothing_meant(&self, place: &str, runs: &[IndexedRun]) -> Error {
         let why = self.conditions.iter().find_map(|condition| condition.nothing(runs));
-        RunsError::NothingMeant(why.unwrap_or_else(|| format!("no run in {place} matches all these options")))
+        Error::usage(why.unwrap_or_else(|| format!("no run in {place} matches all these options")))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::RunOrder;
     use super::*;
 
     fn run(model: &str, tpot: Option<f64>, tags: &[&str]) -> IndexedRun {
@@ -286,11 +444,8 @@ mod tests {
         assert!(why("model").contains("write COLUMN=VALUE"));
         // A time for what is no time.
         assert!(why("output_tokens_per_s<20ms").contains("is compared with a number"));
-        let near = |text: &str| match RunCondition::parse(text) {
-            Err(RunsError::Column { near, .. }) => near,
-            _ => Vec::new(),
-        };
-        assert_eq!(near("modle=x").first().map(String::as_str), Some("model"));
+        let near = RunCondition::parse("modle=x").expect_err("no column").hint().expect("a hint");
+        assert!(near.to_string().starts_with("did you mean model"), "{near}");
     }
 
     #[test]

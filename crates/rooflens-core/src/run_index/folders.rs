@@ -7,7 +7,6 @@ use crate::bench::PROGRESS_FILE;
 use crate::config::folders::OWN_FOLDER;
 use crate::run::PLAN;
 
-/// How deep folders of runs may be nested.
 const DEPTH: usize = 16;
 
 /// Folders of a run in which no other run is looked for.
@@ -31,7 +30,6 @@ pub enum RunFolderKind {
 pub struct RunFolder {
     /// Where it is.
     pub path: PathBuf,
-    /// The sweep or load test that it is part of.
     pub(crate) sweep: Option<PathBuf>,
     /// What tells that it is one.
     pub kind: RunFolderKind,
@@ -46,7 +44,6 @@ pub struct FolderScan {
     pub is_cut: bool,
 }
 
-/// What a folder holds, of what matters.
 struct Entries {
     names: Vec<String>,
     folders: Vec<PathBuf>,
@@ -86,12 +83,10 @@ impl Entries {
     }
 }
 
-/// Whether a file is there and is no link.
 pub(crate) fn is_plain_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
-/// Whether a folder is there and is no link.
 pub(crate) fn is_plain_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
@@ -118,7 +113,6 @@ fn has_report(folder: &Path, entries: &Entries) -> bool {
         || (entries.has("report") && files.iter().any(|file| is_there(file)))
 }
 
-/// The run at a folder; nothing where it is none.
 pub(crate) fn run_at(folder: &Path) -> Option<RunFolder> {
     of_entries(folder, &Entries::read(folder), None).filter(is_whole)
 }
@@ -140,7 +134,6 @@ fn of_entries(folder: &Path, entries: &Entries, sweep: Option<&Path>) -> Option<
     Some(RunFolder { path: folder.to_owned(), sweep: sweep.map(Path::to_owned), kind })
 }
 
-/// Every run below a folder, or at it, by path.
 pub(crate) fn runs_below(root: &Path) -> Vec<RunFolder> {
     let mut found = folders_below(root, usize::MAX).folders;
     found.retain(is_whole);

@@ -3,10 +3,8 @@
 //! A run costs two small files to list: its row of the table `runs`, and the numbers at the top of its report. Links are
 //! never followed, so that nothing outside the folder is read, listed or deleted.
 
-mod columns;
 mod deletion;
 mod filter;
-mod find;
 mod folders;
 mod numbers;
 mod scan;
@@ -16,13 +14,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-pub use self::columns::{RunColumn, RunOrder};
 pub use self::deletion::{DeletedRun, PlannedDeletion, RunsDeletedDocument, plan_deletion};
 pub(crate) use self::filter::no_such_value;
-pub use self::filter::{COMPARED, RunCondition, RunFilter, mixed_columns};
+pub use self::filter::{COMPARED, RunColumn, RunCondition, RunFilter, RunOrder, mixed_columns};
 pub use self::folders::{FolderScan, RunFolder, RunFolderKind, folders_below};
 pub(crate) use self::numbers::KeptNumbers;
 pub use self::scan::{id_at, indexed, is_run, listed, natural, oldest_first, scan};
+pub(crate) use self::tags::not_a_tag;
 pub use self::tags::{TagsDocument, is_tag, tag, untag};
 
 /// A run of a folder or of a store, as lists of runs show it.

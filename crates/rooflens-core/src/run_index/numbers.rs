@@ -23,10 +23,8 @@ const SHARES_OF_PEAK: &[(&str, &str)] = &[
     ("mbu_decode", "/mbu"),
 ];
 
-/// Share of time in which devices were busy.
 const BUSY: &str = "device_busy_share";
 
-/// Metrics that runs have besides the headline ones.
 pub(crate) fn further_metrics() -> Vec<String> {
     use rooflens_schema::tables::PhaseKind;
     let shares = SHARES_OF_PEAK.iter().map(|(key, _)| (*key).to_owned());
@@ -37,12 +35,10 @@ pub(crate) fn further_metrics() -> Vec<String> {
     keys
 }
 
-/// The key of the median step of a phase.
 fn step_key(phase: &str) -> String {
     if phase == "step" { "step_p50_ns".to_owned() } else { format!("{phase}_step_p50_ns") }
 }
 
-/// What is read of `metrics.json`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct KeptNumbers {
@@ -52,7 +48,6 @@ pub(crate) struct KeptNumbers {
     trace: Option<KeptTrace>,
     devices: Option<Vec<KeptDevice>>,
     ledger: Option<KeptLedger>,
-    /// Reports of runs have the analysis of their trace within them.
     analysis: Option<Box<KeptNumbers>>,
 }
 
@@ -102,11 +97,9 @@ struct KeptSpread {
     p50_ns: Option<f64>,
 }
 
-/// The beginning of a report, as far as it has to be read.
 #[derive(Default)]
 struct Beginning {
     numbers: KeptNumbers,
-    /// Whether the analysis is known already.
     has_analysis: bool,
     /// Whether reading ended because nothing is missing.
     is_enough: bool,
@@ -154,7 +147,6 @@ impl<'de> Visitor<'de> for &mut Beginning {
     }
 }
 
-/// A finding of a run; nothing where it has none, or a damaged one.
 fn finding(run: &RunDir, name: &str) -> Option<KeptNumbers> {
     let path = run.findings().join(format!("{name}.json"));
     let is_there = is_plain_folder(&run.findings()) && is_plain_file(&path);
@@ -166,14 +158,13 @@ fn finding(run: &RunDir, name: &str) -> Option<KeptNumbers> {
 const MOST_BYTES: u64 = 64 << 20;
 
 impl KeptNumbers {
-    /// Those of a run; none where it has no report, or a damaged one.
     pub(crate) fn of(run: &RunDir) -> Self {
         Self::read(run).ok().flatten().unwrap_or_default()
     }
 
     /// The same, with what is wrong with the file. Of a long report only the beginning is parsed: what the analysis says
     /// stands in files of its own, too.
-    pub fn read(run: &RunDir) -> Result<Option<Self>, String> {
+    pub(crate) fn read(run: &RunDir) -> Result<Option<Self>, String> {
         let path = run.report().join(METRICS);
         if !is_plain_folder(&run.report()) || !is_plain_file(&path) {
             return Ok(None);
@@ -207,7 +198,6 @@ impl KeptNumbers {
         steps.into_iter().all(|step| step.end.as_ref().is_some_and(|end| end == "done"))
     }
 
-    /// The headline metrics, as the run computed them when it ended.
     pub(crate) fn headline(&self) -> BTreeMap<String, f64> {
         if !self.is_whole() {
             return BTreeMap::new();

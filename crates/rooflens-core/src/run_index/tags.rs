@@ -8,17 +8,14 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::IndexedRun;
-use super::find::{FoundRun, find};
 use super::folders::{is_plain_file, is_plain_folder};
+use super::scan::{FoundRun, find, is_link};
 use crate::config::folders::OWN_FOLDER;
 use crate::document::SchemaTag;
-use crate::error::{Error, RunsError};
+use crate::error::Error;
 
-/// The file, in the folder that Rooflens keeps for itself.
 const FILE: &str = "tags.json";
-/// Largest file of tags that is read.
 const MOST_BYTES: u64 = 1 << 20;
-/// Longest tag, in characters.
 const LONGEST: usize = 64;
 
 /// The JSON document: `.rooflens/tags.json` of a run directory.
@@ -30,7 +27,6 @@ pub struct TagsDocument {
     pub(crate) tags: BTreeSet<String>,
 }
 
-/// The tags of a run, and what is wrong with their file.
 pub(super) fn read(run: &Path) -> (Vec<String>, Option<String>) {
     let (folder, path) = (run.join(OWN_FOLDER), run.join(OWN_FOLDER).join(FILE));
     if !is_plain_folder(&folder) || !is_plain_file(&path) {
@@ -60,11 +56,16 @@ pub fn is_tag(word: &str) -> bool {
         && word.chars().all(is_allowed)
 }
 
+pub(crate) fn not_a_tag(word: &str) -> Error {
+    Error::usage(format!("{word:?} cannot be a tag"))
+        .words("write up to 64 letters, digits and . _ - : / + @, as in release-3")
+}
+
 /// Gives runs of a folder a tag, each named as in `find`; answers the runs as they are now. All are found before any is
 /// changed.
 pub fn tag(root: &Path, names: &[String], tag: &str) -> Result<Vec<IndexedRun>, Error> {
     if !is_tag(tag) {
-        return Err(RunsError::Tag { word: tag.to_owned() }.into());
+        return Err(not_a_tag(tag));
     }
     change(root, names, |tags| tags.insert(tag.to_owned()))
 }
@@ -74,7 +75,6 @@ pub fn untag(root: &Path, names: &[String], tag: &str) -> Result<Vec<IndexedRun>
     change(root, names, |tags| tags.remove(tag))
 }
 
-/// Changes the tags of runs; `change` answers whether it did.
 fn change(
     root: &Path,
     names: &[String],
@@ -96,9 +96,9 @@ fn change(
 /// Writes the tags of a run in place of those that it had; without any, the file goes.
 fn write(run: &Path, tags: BTreeSet<String>) -> Result<(), Error> {
     let (folder, path) = (run.join(OWN_FOLDER), run.join(OWN_FOLDER).join(FILE));
-    let unwritable = |source| Error::Unwritable { path: path.clone(), source };
+    let unwritable = |source| Error::unwritable(&path, source);
     if folder.is_symlink() {
-        return Err(RunsError::Link { path: folder }.into());
+        return Err(is_link(&folder));
     }
     if tags.is_empty() {
         return crate::saved::remove(&path);

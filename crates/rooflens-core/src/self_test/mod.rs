@@ -20,7 +20,6 @@ use crate::{analysis, compare, cost, read_sides, report, saved};
 
 /// A built-in file.
 pub struct Example {
-    /// Its name.
     pub(crate) name: &'static str,
     /// What is in it.
     pub contents: &'static str,
@@ -41,7 +40,7 @@ pub fn write_examples(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     for example in EXAMPLES {
         let path = folder.join(example.name);
         if path.exists() && std::fs::read_to_string(&path).ok().as_deref() != Some(example.contents) {
-            return Err(Error::NotOurs { path });
+            return Err(Error::not_ours(&path));
         }
         saved::write(path.clone(), example.contents.as_bytes())?;
         written.push(path);
@@ -109,7 +108,6 @@ fn part(name: &'static str, work: impl FnOnce() -> Result<Result<String, String>
     SelfTestPart { name: name.into(), works, found: outcome.unwrap_or_else(|wrong| wrong), ms }
 }
 
-/// `Ok` where both are the same.
 fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<(), String> {
     match found == expected {
         true => Ok(()),

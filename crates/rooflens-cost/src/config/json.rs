@@ -15,12 +15,13 @@ pub fn parse(text: &[u8]) -> Result<Map<String, Value>, ConfigError> {
     let read = |text: &[u8]| serde_json::from_slice::<Value>(text);
     let value = match read(text) {
         Ok(value) => value,
-        Err(strict) => read(&without_bare_words(text))
-            .map_err(|_| ConfigError::NotJson { message: strict.to_string() })?,
+        Err(strict) => {
+            read(&without_bare_words(text)).map_err(|_| ConfigError::NotJson(strict.to_string()))?
+        }
     };
     match value {
         Value::Object(map) => Ok(map),
-        other => Err(ConfigError::NotAnObject { found: kind(&other) }),
+        other => Err(ConfigError::NotAnObject(kind(&other))),
     }
 }
 
@@ -70,7 +71,7 @@ pub fn set(config: &mut Map<String, Value>, path: &str, text: &str) -> Result<()
     let mut names = path.split('.').peekable();
     while let Some(name) = names.next() {
         if name.is_empty() {
-            return Err(ConfigError::BadPath { path: path.to_owned() });
+            return Err(ConfigError::BadPath(path.to_owned()));
         }
         if names.peek().is_none() {
             place.insert(name.to_owned(), value);
@@ -79,13 +80,12 @@ pub fn set(config: &mut Map<String, Value>, path: &str, text: &str) -> Result<()
         let inner = place.entry(name.to_owned()).or_insert_with(|| Value::Object(Map::new()));
         match inner {
             Value::Object(inner) => place = inner,
-            _ => return Err(ConfigError::BadPath { path: path.to_owned() }),
+            _ => return Err(ConfigError::BadPath(path.to_owned())),
         }
     }
-    Err(ConfigError::BadPath { path: path.to_owned() })
+    Err(ConfigError::BadPath(path.to_owned()))
 }
 
-/// What a value is, in a word.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

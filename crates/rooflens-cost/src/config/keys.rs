@@ -10,39 +10,19 @@ use super::json::kind;
 
 /// The largest sizes that are believed: far beyond any model, and small enough that nothing overflows.
 const LARGEST: u64 = 1 << 26;
-/// The most layers that are believed.
 const MOST_LAYERS: u64 = 10_000;
 
 /// Words in keys that change what a model is made of: one that stands in a config and is not read means
 /// that the model is not understood.
-const STRUCTURAL: &[&str] = &[
-    "expert",
-    "moe_",
-    "lora_rank",
-    "mamba",
-    "ssm_",
-    "linear_attn",
-    "linear_num",
-    "linear_key",
-    "linear_value",
-    "index_head",
-    "index_n",
-    "index_topk",
-    "compress_ratio",
-    "layer_types",
-    "hybrid",
-    "block_configs",
-    "cross_attention_layers",
-    "kv_shared",
-    "layer_pattern",
-    "attn_type_list",
-    "sparse_attention",
-    "latent",
-    "conv_l_cache",
-    "global_head_dim",
-    "swa_",
-    "hc_mult",
-];
+const STRUCTURAL: &str = "expert moe_ lora_rank mamba ssm_ linear_attn linear_num linear_key linear_value index_head \
+     index_n index_topk compress_ratio layer_types hybrid block_configs cross_attention_layers \
+     kv_shared layer_pattern attn_type_list sparse_attention latent conv_l_cache global_head_dim swa_ \
+     hc_mult";
+
+fn is_structural(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    STRUCTURAL.split(' ').any(|word| key.contains(word))
+}
 
 /// An object of a config.
 #[derive(Debug)]
@@ -54,13 +34,10 @@ pub struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     /// The keys of `map`, which errors call by `prefix` (empty, or ending with a dot).
-    #[must_use]
     pub fn new(map: &'a Map<String, Value>, prefix: &str) -> Self {
         Self { map, prefix: prefix.to_owned(), read: RefCell::default() }
     }
 
-    /// A nested object.
-    #[must_use]
     pub(crate) fn inside(&self, key: &str) -> Option<Keys<'a>> {
         match self.get(key) {
             Some(Value::Object(map)) => Some(Keys::new(map, &format!("{}{key}.", self.prefix))),
@@ -68,32 +45,27 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// A nested object that must be there.
     pub(crate) fn need_inside(&self, key: &str) -> Result<Keys<'a>, ConfigError> {
         self.inside(key).ok_or_else(|| self.missing(key))
     }
 
     /// The value of a key; null is no value.
-    #[must_use]
     pub(crate) fn get(&self, key: &str) -> Option<&'a Value> {
         self.read.borrow_mut().insert(key.to_owned());
         self.map.get(key).filter(|value| !value.is_null())
     }
 
     /// Whether the key is there with a value other than null, zero or false.
-    #[must_use]
     pub(crate) fn has(&self, key: &str) -> bool {
         self.get(key).is_some_and(is_something)
     }
 
     /// Whether the key is there at all, be it null.
-    #[must_use]
     pub(crate) fn names(&self, key: &str) -> bool {
         self.read.borrow_mut().insert(key.to_owned());
         self.map.contains_key(key)
     }
 
-    /// Says that these keys are known not to matter.
     pub(crate) fn ignore(&self, keys: &[&str]) {
         self.read.borrow_mut().extend(keys.iter().map(|key| (*key).to_owned()));
     }
@@ -123,12 +95,10 @@ impl<'a> Keys<'a> {
         Ok(found.map_or(own, |(key, _)| key))
     }
 
-    /// How many experts a layer has, by whatever name.
     pub(crate) fn experts_or(&self, own: &'static str, default: u64) -> Result<u64, ConfigError> {
         self.size_or(self.experts_key(own)?, default)
     }
 
-    /// A size, where the key is there.
     pub(crate) fn size_if(&self, key: &str) -> Result<Option<u64>, ConfigError> {
         match self.count_if(key)? {
             Some(0) => Err(self.wrong(key, "a whole number from 1")),
@@ -155,7 +125,6 @@ impl<'a> Keys<'a> {
         Ok(self.count_if(key)?.unwrap_or(default))
     }
 
-    /// The number of layers.
     pub(crate) fn layers(&self, key: &str) -> Result<usize, ConfigError> {
         let layers = self.size(key)?;
         if layers > MOST_LAYERS {
@@ -164,7 +133,6 @@ impl<'a> Keys<'a> {
         Ok(layers as usize)
     }
 
-    /// A fraction.
     pub(crate) fn fraction_or(&self, key: &str, default: f64) -> Result<f64, ConfigError> {
         match self.get(key) {
             None => Ok(default),
@@ -175,7 +143,6 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Yes or no.
     pub(crate) fn flag_or(&self, key: &str, default: bool) -> Result<bool, ConfigError> {
         match self.get(key) {
             None => Ok(default),
@@ -184,20 +151,16 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Text, where the key is there.
-    #[must_use]
     pub(crate) fn text(&self, key: &str) -> Option<&'a str> {
         self.get(key).and_then(Value::as_str)
     }
 
-    /// A list of text, where the key is there.
     pub(crate) fn texts(&self, key: &str) -> Result<Option<Vec<&'a str>>, ConfigError> {
         let Some(list) = self.list(key)? else { return Ok(None) };
         let texts: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
         texts.map(Some).ok_or_else(|| self.wrong(key, "a list of strings"))
     }
 
-    /// A list of whole numbers, where the key is there.
     pub(crate) fn numbers(&self, key: &str) -> Result<Option<Vec<u64>>, ConfigError> {
         let Some(list) = self.list(key)? else { return Ok(None) };
         let numbers: Option<Vec<u64>> =
@@ -205,7 +168,6 @@ impl<'a> Keys<'a> {
         numbers.map(Some).ok_or_else(|| self.wrong(key, "a list of whole numbers"))
     }
 
-    /// A list, where the key is there.
     pub(crate) fn list(&self, key: &str) -> Result<Option<&'a [Value]>, ConfigError> {
         match self.get(key) {
             None => Ok(None),
@@ -214,7 +176,6 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// A list with one entry for each layer.
     pub(crate) fn check_length(&self, key: &str, length: usize, layers: usize) -> Result<(), ConfigError> {
         if length < layers {
             return Err(ConfigError::Contradiction {
@@ -226,45 +187,32 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// That a key is missing.
-    #[must_use]
     pub(crate) fn missing(&self, key: &str) -> ConfigError {
-        ConfigError::Missing { key: format!("{}{key}", self.prefix) }
+        ConfigError::Missing(format!("{}{key}", self.prefix))
     }
 
-    /// That the value of a key is not what is wanted.
-    #[must_use]
     pub(crate) fn wrong(&self, key: &str, wanted: &'static str) -> ConfigError {
         let found = self.map.get(key).map_or_else(|| "absent".to_owned(), shortened);
         ConfigError::Wrong { key: format!("{}{key}", self.prefix), found, wanted }
     }
 
-    /// Keys that have been asked for.
-    #[must_use]
     pub(crate) fn asked_for(&self) -> Vec<String> {
         self.read.borrow().iter().cloned().collect()
     }
 
-    /// Keys that say what the model is made of and have not been read, with their values.
-    #[must_use]
     pub(crate) fn unread_structure(&self) -> Vec<String> {
         let read = self.read.borrow();
-        let unread = self.map.iter().filter(|(key, value)| {
-            !read.contains(*key)
-                && is_something(value)
-                && STRUCTURAL.iter().any(|word| key.to_ascii_lowercase().contains(word))
-        });
+        let unread = self
+            .map
+            .iter()
+            .filter(|(key, value)| !read.contains(*key) && is_something(value) && is_structural(key));
         unread.map(|(key, value)| format!("{}{key} = {}", self.prefix, shortened(value))).collect()
     }
 
-    /// Keys that say what the model is made of, with their values.
-    #[must_use]
     pub(crate) fn structure(&self) -> Vec<String> {
         const TELLING: &[&str] = &["hidden_size", "num_hidden_layers", "num_attention_heads"];
         let telling = self.map.iter().filter(|(key, value)| {
-            is_something(value)
-                && (TELLING.contains(&key.as_str())
-                    || STRUCTURAL.iter().any(|word| key.to_ascii_lowercase().contains(word)))
+            is_something(value) && (TELLING.contains(&key.as_str()) || is_structural(key))
         });
         telling.map(|(key, value)| format!("{key} = {}", shortened(value))).take(12).collect()
     }

@@ -3,29 +3,18 @@
 //!
 //! Kimi-K3 has the same name inside, but parts that no public class describes: it is refused by name.
 
-use super::lists::{DENSE_OR_SPARSE, by_word};
+use super::design::{Design, FamilyConfig};
 use super::mla::{FeedForward, Mla, MlaDefaults};
-use super::shapes::{PLAIN, all_reduce, pre_norm};
-use super::trunk::{self, Trunk};
-use super::{Design, Family, FamilyConfig};
+use super::shapes::{SILU, all_reduce, pre_norm};
+use super::trunk::{Class, DENSE_OR_SPARSE, Trunk, by_word};
 use crate::config::{ConfigError, Keys};
 use crate::precision::Dtype;
 use crate::units::{Conv, DeltaRule, Dim, Linear, Norm, Unit, Weights};
 
 const KINDS: &str = "linear_attention or full_attention for each layer";
 
-/// The family.
-pub(crate) struct KimiLinear;
-
 const SIZES: MlaDefaults = MlaDefaults {
-    trunk: trunk::TrunkDefaults {
-        vocab: 163_840,
-        hidden: 2_304,
-        layers: 27,
-        heads: 32,
-        kv_heads: None,
-        head_dim: None,
-    },
+    trunk: Class { vocab: 163_840, hidden: 2_304, layers: 27, heads: 32, kv_heads: None, head_dim: None },
     inner: 9_216,
     moe_inner: 1_024,
     q_rank: 0,
@@ -47,53 +36,39 @@ const UNKNOWN: &[&str] = &[
     "num_nextn_predict_layers",
 ];
 
-impl Family for KimiLinear {
-    fn name(&self) -> &'static str {
-        "kimi_linear"
+pub(super) fn read(config: &FamilyConfig) -> Result<Design, ConfigError> {
+    let keys = &config.text;
+    let linear = keys.inside("linear_attn_config");
+    let mut unknown: Vec<String> =
+        UNKNOWN.iter().filter(|key| keys.has(key)).map(|key| (*key).to_owned()).collect();
+    if linear.as_ref().is_some_and(|linear| linear.has("use_full_rank_gate")) {
+        unknown.push("linear_attn_config.use_full_rank_gate".to_owned());
     }
-
-    fn about(&self) -> &'static str {
-        "Kimi-Linear-48B-A3B"
+    if !unknown.is_empty() {
+        return Err(ConfigError::Unread { family: "kimi_linear", keys: unknown });
     }
-
-    fn model_types(&self) -> &'static [&'static str] {
-        &["kimi_linear", "kimi_k3"]
-    }
-
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
-        let keys = &config.text;
-        let linear = keys.inside("linear_attn_config");
-        let mut unknown: Vec<String> =
-            UNKNOWN.iter().filter(|key| keys.has(key)).map(|key| (*key).to_owned()).collect();
-        if linear.as_ref().is_some_and(|linear| linear.has("use_full_rank_gate")) {
-            unknown.push("linear_attn_config.use_full_rank_gate".to_owned());
-        }
-        if !unknown.is_empty() {
-            return Err(ConfigError::Unread { family: self.name(), keys: unknown });
-        }
-        // How the router scores.
-        keys.ignore(&["moe_renormalize", "moe_router_activation_func", "num_expert_group"]);
-        let trunk = Trunk::read(keys, SIZES.trunk)?;
-        let mut mla = Mla::read(keys, &trunk, &SIZES)?;
-        mla.q_rank = keys.size_if("q_lora_rank")?;
-        let hidden = mla.hidden;
-        let depth = trunk.layers;
-        let delta = Delta::read(keys, linear.as_ref(), hidden)?;
-        let feed_forward = FeedForward::read(keys, hidden, &SIZES, false)?;
-        let sparse = by_word(keys, "mlp_layer_types", depth, "sparse", "dense", DENSE_OR_SPARSE)?;
-        let full = full_layers(keys, linear.as_ref(), depth)?;
-        let layer = |(index, full): (usize, bool)| {
-            let attention = if full { mla.units() } else { delta.units() };
-            let below = match sparse.as_ref().and_then(|sparse| sparse.get(index)) {
-                Some(sparse) => feed_forward.of(*sparse),
-                None => feed_forward.at(index),
-            };
-            pre_norm(hidden, attention, below)
+    // How the router scores.
+    keys.ignore(&["moe_renormalize", "moe_router_activation_func", "num_expert_group"]);
+    let trunk = Trunk::read(keys, SIZES.trunk)?;
+    let mut mla = Mla::read(keys, &trunk, &SIZES)?;
+    mla.q_rank = keys.size_if("q_lora_rank")?;
+    let hidden = mla.hidden;
+    let depth = trunk.layers;
+    let delta = Delta::read(keys, linear.as_ref(), hidden)?;
+    let feed_forward = FeedForward::read(keys, hidden, &SIZES, false)?;
+    let sparse = by_word(keys, "mlp_layer_types", depth, "sparse", "dense", DENSE_OR_SPARSE)?;
+    let full = full_layers(keys, linear.as_ref(), depth)?;
+    let layer = |(index, full): (usize, bool)| {
+        let attention = if full { mla.units() } else { delta.units() };
+        let below = match sparse.as_ref().and_then(|sparse| sparse.get(index)) {
+            Some(sparse) => feed_forward.of(*sparse),
+            None => feed_forward.at(index),
         };
-        let layers = full.into_iter().enumerate().map(layer).collect();
-        // vLLM keeps the state of delta attention in single precision, whatever the model's format.
-        Ok(Design { state: Some(Dtype::Fp32), ..trunk.decoder(config.tied(false)?, layers) })
-    }
+        pre_norm(hidden, attention, below)
+    };
+    let layers = full.into_iter().enumerate().map(layer);
+    // vLLM keeps the state of delta attention in single precision, whatever the model's format.
+    Ok(Design { state: Some(Dtype::Fp32), ..trunk.decoder(config.tied(false)?, layers) })
 }
 
 /// Which layers have latent attention: by name, by lists that count from 1, else every fifth.
@@ -115,7 +90,6 @@ fn full_layers(keys: &Keys, linear: Option<&Keys>, depth: usize) -> Result<Vec<b
     Ok((0..depth).map(|index| index != 0 && index % 4 == 0).collect())
 }
 
-/// Kimi delta attention.
 struct Delta {
     hidden: u64,
     heads: u64,
@@ -143,48 +117,31 @@ impl Delta {
         // Gates go through the width of one head.
         let gate = |down: &'static str, up: &'static str, at: &'static str| {
             [
-                Unit::Linear(
-                    Linear::new(down, "gdn.proj", Dim::whole(hidden), [Dim::whole(width)])
-                        .at(at)
-                        .formula("2·T·h·d"),
-                ),
-                Unit::Linear(
-                    Linear::new(up, "gdn.proj", Dim::whole(width), [wide]).at(at).formula("2·T·d·H·d"),
-                ),
+                Linear::new(down, "gdn.proj", Dim::whole(hidden), [Dim::whole(width)]).at(at).unit("2·T·h·d"),
+                Linear::new(up, "gdn.proj", Dim::whole(width), [wide]).at(at).unit("2·T·d·H·d"),
             ]
         };
         let mut units = vec![
-            Unit::Linear(
-                Linear::new("qkv_proj", "gdn.proj", Dim::whole(hidden), [wide, wide, wide])
-                    .at("self_attn.q_proj")
-                    .formula("6·T·h·H·d"),
-            ),
-            Unit::Conv(Conv {
-                class: "gdn.conv",
-                channels: vec![wide, wide, wide],
-                kernel,
-                bias: false,
-                counted_in_step: 2,
-                // SiLU.
-                vector_flops: 4,
-                storage: PLAIN,
-            }),
+            Linear::new("qkv_proj", "gdn.proj", Dim::whole(hidden), [wide, wide, wide])
+                .at("self_attn.q_proj")
+                .unit("6·T·h·H·d"),
+            Conv::unit("gdn.conv", vec![wide, wide, wide], kernel, false, SILU),
         ];
         units.extend(gate("f_a_proj", "f_b_proj", "self_attn.f_a_proj"));
-        units.push(Unit::Linear(
+        units.push(
             Linear::new("b_proj", "gdn.proj", Dim::whole(hidden), [Dim::split(heads, 1)])
                 .at("self_attn.b_proj")
-                .formula("2·T·h·H"),
-        ));
+                .unit("2·T·h·H"),
+        );
         units.push(Unit::Weights(Weights { name: "dt_bias, A_log", parameters: heads * width + heads }));
         units.push(Unit::Delta(DeltaRule { heads, k_width: width, v_width: width, chunk: 64 }));
         units.extend(gate("g_a_proj", "g_b_proj", "self_attn.g_a_proj"));
         units.push(Unit::Norm(Norm::fused("o_norm", "norm", heads * width, width)));
-        units.push(Unit::Linear(
+        units.push(
             Linear::new("o_proj", "gdn.proj", wide, [Dim::whole(hidden)])
                 .at("self_attn.o_proj")
-                .formula("2·T·H·d·h"),
-        ));
+                .unit("2·T·H·d·h"),
+        );
         units.push(all_reduce(hidden));
         units
     }

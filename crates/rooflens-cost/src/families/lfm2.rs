@@ -2,60 +2,39 @@
 //! experts, LFM2-VL with images. Transformers' `Lfm2ForCausalLM`, `Lfm2MoeForCausalLM` and
 //! `Lfm2VlForConditionalGeneration`.
 
-use super::lists::by_word;
-use super::modules::renamed;
-use super::shapes::{Gqa, Mixture, PLAIN, QkNorm, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Trunk, TrunkDefaults, check_experts};
-use super::{Design, Family, FamilyConfig};
+use super::design::{Design, FamilyConfig};
+use super::shapes::{Gqa, Mixture, QkNorm, all_reduce, gated_mlp, pre_norm, renamed};
+use super::trunk::{Class, Trunk, by_word};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Conv, Dim, Linear, Unit};
 use crate::vision;
 
-const CLASS: TrunkDefaults =
-    TrunkDefaults { vocab: 65_536, hidden: 2_560, layers: 32, heads: 32, kv_heads: Some(8), head_dim: None };
+const CLASS: Class =
+    Class { vocab: 65_536, hidden: 2_560, layers: 32, heads: 32, kv_heads: Some(8), head_dim: None };
 
 const KINDS: &str = "conv or full_attention for each layer";
 
-/// The family.
-pub(crate) struct Lfm2;
-
-impl Family for Lfm2 {
-    fn name(&self) -> &'static str {
-        "lfm2"
-    }
-
-    fn about(&self) -> &'static str {
-        "LFM2 and LFM2.5, LFM2-MoE, LFM2-VL (text)"
-    }
-
-    fn model_types(&self) -> &'static [&'static str] {
-        &["lfm2", "lfm2_moe", "lfm2_vl"]
-    }
-
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
-        let keys = &config.text;
-        let sparse = keys.text("model_type").unwrap_or(config.model_type) == "lfm2_moe";
-        let trunk =
-            Trunk::read(keys, TrunkDefaults { hidden: if sparse { 2_048 } else { CLASS.hidden }, ..CLASS })?;
-        let (hidden, depth) = (trunk.hidden, trunk.layers);
-        let attention = Gqa { qk_norm: QkNorm::Head, ..trunk.attention() };
-        let attention = renamed(attention.units(), &[("self_attn.o_proj", "self_attn.out_proj")]);
-        let conv = short_conv(hidden, keys.size_or("conv_L_cache", 3)?, keys.flag_or("conv_bias", false)?);
-        let dense =
-            dense(hidden, if sparse { keys.size_or("intermediate_size", 7_168)? } else { width(keys)? });
-        let mixture = if sparse { Some((mixture(keys, hidden)?, dense_layers(keys)?)) } else { None };
-        let layer = |(index, full): (usize, bool)| {
-            let feed_forward = match &mixture {
-                Some((experts, dense_layers)) if index as u64 >= *dense_layers => experts.clone(),
-                _ => dense.clone(),
-            };
-            pre_norm(hidden, if full { attention.clone() } else { conv.clone() }, feed_forward)
+pub(super) fn read(config: &FamilyConfig) -> Result<Design, ConfigError> {
+    let keys = &config.text;
+    let sparse = keys.text("model_type").unwrap_or(config.model_type) == "lfm2_moe";
+    let trunk = Trunk::read(keys, Class { hidden: if sparse { 2_048 } else { CLASS.hidden }, ..CLASS })?;
+    let (hidden, depth) = (trunk.hidden, trunk.layers);
+    let attention = Gqa { qk_norm: QkNorm::Head, ..trunk.attention() };
+    let attention = renamed(attention.units(), &[("self_attn.o_proj", "self_attn.out_proj")]);
+    let conv = short_conv(hidden, keys.size_or("conv_L_cache", 3)?, keys.flag_or("conv_bias", false)?);
+    let dense = dense(hidden, if sparse { keys.size_or("intermediate_size", 7_168)? } else { width(keys)? });
+    let mixture = if sparse { Some((mixture(keys, hidden)?, dense_layers(keys)?)) } else { None };
+    let layer = |(index, full): (usize, bool)| {
+        let feed_forward = match &mixture {
+            Some((experts, dense_layers)) if index as u64 >= *dense_layers => experts.clone(),
+            _ => dense.clone(),
         };
-        let layers = full_layers(keys, depth, sparse)?.into_iter().enumerate().map(layer).collect();
-        let mut design = trunk.decoder(tied(config)?, layers);
-        design.vision = vision::lfm2_vl::read(&config.root, hidden)?;
-        Ok(design)
-    }
+        pre_norm(hidden, if full { attention.clone() } else { conv.clone() }, feed_forward)
+    };
+    let layers = full_layers(keys, depth, sparse)?.into_iter().enumerate().map(layer);
+    let mut design = trunk.decoder(tied(config)?, layers);
+    design.vision = vision::lfm2_vl::read(&config.root, hidden)?;
+    Ok(design)
 }
 
 /// Of the whole where there are images, with an older spelling before the newer.
@@ -76,7 +55,6 @@ fn full_layers(keys: &Keys, depth: usize, sparse: bool) -> Result<Vec<bool>, Con
     Ok((0..depth).map(is_full).collect())
 }
 
-/// The width of a feed-forward network, with the adjustments that the class makes.
 fn width(keys: &Keys) -> Result<u64, ConfigError> {
     let named = keys.size_or("intermediate_size", 12_288)?;
     let mut inner = keys.size_or("block_ff_dim", named)?;
@@ -114,46 +92,29 @@ fn dense_layers(keys: &Keys) -> Result<u64, ConfigError> {
 fn mixture(keys: &Keys, hidden: u64) -> Result<Vec<Unit>, ConfigError> {
     // A buffer that is added to the scores.
     keys.ignore(&["use_expert_bias"]);
-    let mixture = Mixture {
+    let mixture = Mixture::plain(
         hidden,
-        experts: keys.size_or("num_experts", 32)?,
-        top_k: keys.size_or("num_experts_per_tok", 4)?,
-        inner: keys.size_or("moe_intermediate_size", 1_792)?,
-        shared: 0,
-        shared_gate: false,
-        bias: false,
-        router_bias: false,
-    };
-    check_experts(keys, "num_experts_per_tok", mixture.top_k, mixture.experts)?;
+        keys.size_or("num_experts", 32)?,
+        keys.size_or("num_experts_per_tok", 4)?,
+        keys.size_or("moe_intermediate_size", 1_792)?,
+    )
+    .checked(keys, "num_experts_per_tok")?;
     Ok(renamed(mixture.units(), &[("mlp.experts.0.gate_proj", "feed_forward.experts.0.w1")]))
 }
 
-/// A short convolution between two gates.
 fn short_conv(hidden: u64, kernel: u64, bias: bool) -> Vec<Unit> {
     let wide = Dim::split(hidden, 1);
     vec![
-        Unit::Linear(
-            Linear::new("in_proj", "conv.proj", Dim::whole(hidden), [wide, wide, wide])
-                .at("conv.in_proj")
-                .bias(bias)
-                .vector(2 * hidden)
-                .formula("6·T·h²"),
-        ),
-        Unit::Conv(Conv {
-            class: "conv.core",
-            channels: vec![wide],
-            kernel,
-            bias,
-            counted_in_step: 2,
-            vector_flops: 0,
-            storage: PLAIN,
-        }),
-        Unit::Linear(
-            Linear::new("out_proj", "conv.proj", wide, [Dim::whole(hidden)])
-                .at("conv.out_proj")
-                .bias(bias)
-                .formula("2·T·h²"),
-        ),
+        Linear::new("in_proj", "conv.proj", Dim::whole(hidden), [wide, wide, wide])
+            .at("conv.in_proj")
+            .bias(bias)
+            .vector(2 * hidden)
+            .unit("6·T·h²"),
+        Conv::unit("conv.core", vec![wide], kernel, bias, 0),
+        Linear::new("out_proj", "conv.proj", wide, [Dim::whole(hidden)])
+            .at("conv.out_proj")
+            .bias(bias)
+            .unit("2·T·h²"),
         all_reduce(hidden),
     ]
 }

@@ -1,69 +1,42 @@
 //! Llama 4 Scout and Maverick (text): experts in every layer or every other, attention within chunks in
 //! layers with positions. Transformers' `Llama4ForCausalLM`.
 
-use super::lists::{by_number, by_word};
-use super::modules::renamed;
-use super::shapes::{Gqa, Mixture, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Trunk, TrunkDefaults, check_experts};
-use super::{Design, Family, FamilyConfig};
+use super::design::{Design, FamilyConfig};
+use super::shapes::{Gqa, Mixture, dense_mlp, pre_norm, renamed};
+use super::trunk::{Class, Trunk, by_number, by_word};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 use crate::units::Unit;
 
-const CLASS: TrunkDefaults = TrunkDefaults {
-    vocab: 202_048,
-    hidden: 5_120,
-    layers: 48,
-    heads: 40,
-    kv_heads: Some(8),
-    head_dim: Some(128),
-};
+const CLASS: Class =
+    Class { vocab: 202_048, hidden: 5_120, layers: 48, heads: 40, kv_heads: Some(8), head_dim: Some(128) };
 
 const KINDS: &str = "chunked_attention or full_attention for each layer";
 
-/// The family.
-pub(crate) struct Llama4;
-
-impl Family for Llama4 {
-    fn name(&self) -> &'static str {
-        "llama4"
+pub(super) fn read(config: &FamilyConfig) -> Result<Design, ConfigError> {
+    let keys = &config.text;
+    let trunk = Trunk::read(keys, CLASS)?;
+    let (hidden, depth) = (trunk.hidden, trunk.layers);
+    let bias = keys.flag_or("attention_bias", false)?;
+    let shape = Gqa { qkv_bias: bias, o_bias: bias, ..trunk.attention() };
+    let dense = dense_mlp(hidden, keys.size_or("intermediate_size_mlp", 16_384)?, false);
+    let dense = renamed(dense, NAMES);
+    let sparse = experts(keys, hidden)?;
+    let has_experts = expert_layers(keys, depth)?;
+    let chunked = chunked_layers(keys, depth)?;
+    let layers = chunked.into_iter().zip(has_experts).map(|((mask, rotates), experts)| {
+        let rotated = if rotates { shape.head_dim } else { 0 };
+        let attention = Gqa { mask, rotated, ..shape }.units();
+        pre_norm(hidden, attention, if experts { sparse.clone() } else { dense.clone() })
+    });
+    let mut design = trunk.decoder(config.tied(false)?, layers);
+    if config.nested {
+        design.path = "language_model.model.layers";
     }
-
-    fn about(&self) -> &'static str {
-        "Llama 4 Scout and Maverick"
-    }
-
-    fn model_types(&self) -> &'static [&'static str] {
-        &["llama4", "llama4_text"]
-    }
-
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
-        let keys = &config.text;
-        let trunk = Trunk::read(keys, CLASS)?;
-        let (hidden, depth) = (trunk.hidden, trunk.layers);
-        let bias = keys.flag_or("attention_bias", false)?;
-        let shape = Gqa { qkv_bias: bias, o_bias: bias, ..trunk.attention() };
-        let mut dense = gated_mlp("mlp", hidden, keys.size_or("intermediate_size_mlp", 16_384)?, false);
-        dense.push(all_reduce(hidden));
-        let dense = renamed(dense, NAMES);
-        let sparse = experts(keys, hidden)?;
-        let has_experts = expert_layers(keys, depth)?;
-        let chunked = chunked_layers(keys, depth)?;
-        let layers = chunked.into_iter().zip(has_experts).map(|((mask, rotates), experts)| {
-            let rotated = if rotates { shape.head_dim } else { 0 };
-            let attention = Gqa { mask, rotated, ..shape }.units();
-            pre_norm(hidden, attention, if experts { sparse.clone() } else { dense.clone() })
-        });
-        let layers = layers.collect();
-        let mut design = trunk.decoder(config.tied(false)?, layers);
-        if config.nested {
-            design.path = "language_model.model.layers";
-        }
-        // The class that generates text has no images.
-        design.vision = None;
-        design.vision_is_apart = true;
-        Ok(design)
-    }
+    // The class that generates text has no images.
+    design.vision = None;
+    design.vision_is_apart = true;
+    Ok(design)
 }
 
 const NAMES: &[(&str, &str)] = &[
@@ -76,17 +49,14 @@ const NAMES: &[(&str, &str)] = &[
 
 fn experts(keys: &Keys, hidden: u64) -> Result<Vec<Unit>, ConfigError> {
     let inner = keys.size_or("intermediate_size", 8_192)?;
-    let mixture = Mixture {
+    let mixture = Mixture::plain(
         hidden,
-        experts: keys.size_or("num_local_experts", 16)?,
-        top_k: keys.size_or("num_experts_per_tok", 1)?,
+        keys.size_or("num_local_experts", 16)?,
+        keys.size_or("num_experts_per_tok", 1)?,
         inner,
-        shared: inner,
-        shared_gate: false,
-        bias: false,
-        router_bias: false,
-    };
-    check_experts(keys, "num_experts_per_tok", mixture.top_k, mixture.experts)?;
+    )
+    .checked(keys, "num_experts_per_tok")?;
+    let mixture = Mixture { shared: inner, ..mixture };
     let mut units = renamed(mixture.units(), NAMES);
     for unit in &mut units {
         if let Unit::Experts(experts) = unit {
@@ -105,7 +75,6 @@ fn expert_layers(keys: &Keys, depth: usize) -> Result<Vec<bool>, ConfigError> {
     })
 }
 
-/// For each layer what a query sees, and whether it has positions.
 fn chunked_layers(keys: &Keys, depth: usize) -> Result<Vec<(Mask, bool)>, ConfigError> {
     let chunk =
         if keys.names("attention_chunk_size") { keys.size_if("attention_chunk_size")? } else { Some(8_192) };

@@ -1,52 +1,42 @@
 //! What the descendants of DeepSeek-V2 share: multi-head latent attention with its projections (arXiv
 //! 2405.04434), dense layers before sparse ones, the indexer of V3.2, layers that draft (arXiv 2412.19437).
 
-use super::Design;
-use super::shapes::{Mixture, PLAIN, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{self, Trunk, check_experts};
+use super::design::Design;
+use super::shapes::{Mixture, PLAIN, all_reduce, dense_mlp, gated_mlp, pre_norm};
+use super::trunk::{Class, Trunk};
 use crate::config::{ConfigError, Keys};
 use crate::model::Layer;
 use crate::step::Mask;
 use crate::units::{Dim, IndexScores, LatentAttention, Linear, Norm, Unit};
 
-/// Multi-head latent attention with its projections.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mla {
-    /// Width of the residual stream.
     pub(crate) hidden: u64,
-    /// Query heads.
     pub(crate) heads: u64,
     /// Rank of compressed queries; none where queries are not compressed.
     pub(crate) q_rank: Option<u64>,
-    /// Rank of compressed keys and values.
     pub(crate) kv_rank: u64,
     /// Width of the part of a key that has no position.
     pub(crate) nope: u64,
     /// Width of the part that has.
     pub(crate) rope: u64,
-    /// Width of a value.
     pub(crate) value: u64,
     /// Whether the down-projections and the output have biases.
     pub(crate) bias: bool,
-    /// Which keys a query sees.
     pub(crate) mask: Mask,
-    /// What chooses keys, where this layer does.
     pub(crate) indexer: Option<Indexer>,
 }
 
 /// What chooses keys: small queries from the compressed ones, one small key for each token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Indexer {
-    /// Query heads.
     pub(crate) heads: u64,
-    /// Width of a query and key.
     pub(crate) width: u64,
 }
 
-/// Sizes of a class's configuration that files may leave out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MlaDefaults {
-    pub(crate) trunk: trunk::TrunkDefaults,
+    pub(crate) trunk: Class,
     pub(crate) inner: u64,
     pub(crate) moe_inner: u64,
     pub(crate) q_rank: u64,
@@ -77,8 +67,6 @@ impl Mla {
         })
     }
 
-    /// Its parts, to the sum over devices.
-    #[must_use]
     pub(crate) fn units(&self) -> Vec<Unit> {
         let Mla { hidden, heads, kv_rank, nope, rope, value, bias, .. } = *self;
         let queries = Dim::split(heads, nope + rope);
@@ -86,34 +74,34 @@ impl Mla {
         let mut units = Vec::new();
         if let Some(rank) = self.q_rank {
             // Latent vectors have no heads to be dealt out: every device makes all of them.
-            units.push(Unit::Linear(
+            units.push(
                 Linear::new("q_a_proj", "attn.q", Dim::whole(hidden), [Dim::whole(rank)])
                     .at("self_attn.q_a_proj")
                     .bias(bias)
-                    .formula("2·T·h·q_r"),
-            ));
+                    .unit("2·T·h·q_r"),
+            );
             units.push(Unit::Norm(Norm::fused("q_a_layernorm", "norm", rank, rank)));
-            units.push(Unit::Linear(
+            units.push(
                 Linear::new("q_b_proj", "attn.q", Dim::whole(rank), [queries])
                     .at("self_attn.q_b_proj")
                     .vector(rotation)
-                    .formula("2·T·q_r·H·(d_n + d_r)"),
-            ));
+                    .unit("2·T·q_r·H·(d_n + d_r)"),
+            );
         } else {
-            units.push(Unit::Linear(
+            units.push(
                 Linear::new("q_proj", "attn.q", Dim::whole(hidden), [queries])
                     .at("self_attn.q_proj")
                     .vector(rotation)
-                    .formula("2·T·h·H·(d_n + d_r)"),
-            ));
+                    .unit("2·T·h·H·(d_n + d_r)"),
+            );
         }
-        units.push(Unit::Linear(
+        units.push(
             Linear::new("kv_a_proj", "attn.kv_a", Dim::whole(hidden), [Dim::whole(kv_rank + rope)])
                 .at("self_attn.kv_a_proj_with_mqa")
                 .bias(bias)
                 .vector(3 * rope)
-                .formula("2·T·h·(r + d_r)"),
-        ));
+                .unit("2·T·h·(r + d_r)"),
+        );
         units.push(Unit::Norm(Norm::fused("kv_a_layernorm", "norm", kv_rank, kv_rank)));
         if let Some(indexer) = self.indexer {
             units.extend(indexer.units(hidden, self.q_rank.unwrap_or(hidden)));
@@ -129,12 +117,12 @@ impl Mla {
             storage: PLAIN,
             core: PLAIN,
         }));
-        units.push(Unit::Linear(
+        units.push(
             Linear::new("o_proj", "attn.o", Dim::split(heads, value), [Dim::whole(hidden)])
                 .at("self_attn.o_proj")
                 .bias(bias)
-                .formula("2·T·H·d_v·h"),
-        ));
+                .unit("2·T·H·d_v·h"),
+        );
         units.push(all_reduce(hidden));
         units
     }
@@ -145,28 +133,23 @@ impl Indexer {
         let Indexer { heads, width } = *self;
         // Every device chooses for itself, with all heads.
         vec![
-            Unit::Linear(
-                Linear::new("index_q", "dsa.idx_proj", Dim::whole(q_rank), [Dim::whole(heads * width)])
-                    .at("self_attn.indexer.wq_b")
-                    .formula("2·T·q_r·n_i·d_i"),
-            ),
-            Unit::Linear(
-                Linear::new(
-                    "index_k",
-                    "dsa.idx_proj",
-                    Dim::whole(hidden),
-                    [Dim::whole(width), Dim::whole(heads)],
-                )
-                .at("self_attn.indexer.wk")
-                .formula("2·T·h·(d_i + n_i)"),
-            ),
+            Linear::new("index_q", "dsa.idx_proj", Dim::whole(q_rank), [Dim::whole(heads * width)])
+                .at("self_attn.indexer.wq_b")
+                .unit("2·T·q_r·n_i·d_i"),
+            Linear::new(
+                "index_k",
+                "dsa.idx_proj",
+                Dim::whole(hidden),
+                [Dim::whole(width), Dim::whole(heads)],
+            )
+            .at("self_attn.indexer.wk")
+            .unit("2·T·h·(d_i + n_i)"),
             Unit::Norm(Norm::fused("index_k_norm", "norm", width, width).layer()),
             Unit::IndexScores(IndexScores { class: "dsa.idx_core", heads, width, every: 1, summed: true }),
         ]
     }
 }
 
-/// The two kinds of feed-forward networks, and which layer has which.
 #[derive(Debug, Clone)]
 pub(crate) struct FeedForward {
     dense: Vec<Unit>,
@@ -190,38 +173,23 @@ impl FeedForward {
         }
         let named = keys.size_if("num_experts_per_tok")?.or(keys.size_if("num_experts_per_token")?);
         let top_k = named.or(defaults.top_k).ok_or_else(|| keys.missing("num_experts_per_tok"))?;
-        check_experts(keys, "num_experts_per_tok", top_k, experts)?;
         let named = keys.count_if("n_shared_experts")?.or(keys.count_if("num_shared_experts")?);
         let shared = named.unwrap_or(defaults.shared);
-        let mixture = Mixture {
-            hidden,
-            experts,
-            top_k,
-            inner: moe_inner,
-            shared: 0,
-            shared_gate: false,
-            bias: false,
-            router_bias: false,
-        };
-        let mut sparse = mixture.units();
+        let mut sparse =
+            Mixture::plain(hidden, experts, top_k, moe_inner).checked(keys, "num_experts_per_tok")?.units();
         if shared > 0 {
             // Before the sum over devices, which is the last.
             let at = sparse.len().saturating_sub(1);
             sparse.splice(at..at, gated_mlp("moe.shared", hidden, shared * moe_inner, bias));
         }
-        let mut dense = gated_mlp("mlp", hidden, inner, bias);
-        dense.push(all_reduce(hidden));
+        let dense = dense_mlp(hidden, inner, bias);
         Ok(Self { dense, sparse, first_dense })
     }
 
-    /// That of layer `index`.
-    #[must_use]
     pub(crate) fn at(&self, index: usize) -> Vec<Unit> {
         self.of((index as u64) >= self.first_dense)
     }
 
-    /// The sparse one or the dense one.
-    #[must_use]
     pub(crate) fn of(&self, sparse: bool) -> Vec<Unit> {
         if sparse { self.sparse.clone() } else { self.dense.clone() }
     }
@@ -238,26 +206,20 @@ pub(crate) fn with_drafts(mut design: Design, keys: &Keys, layer: &[Unit]) -> Re
     Ok(design)
 }
 
-/// A layer that drafts.
-#[must_use]
 pub(crate) fn draft(hidden: u64, layer: &[Unit]) -> Layer {
     let norm = |name| Unit::Norm(Norm { adds: false, ..Norm::residual(name, hidden) });
     let mut units = vec![
         norm("hnorm"),
         norm("enorm"),
-        Unit::Linear(
-            Linear::new("eh_proj", "mtp.proj", Dim::whole(2 * hidden), [Dim::whole(hidden)])
-                .at("eh_proj")
-                .formula("4·T·h²"),
-        ),
+        Linear::new("eh_proj", "mtp.proj", Dim::whole(2 * hidden), [Dim::whole(hidden)])
+            .at("eh_proj")
+            .unit("4·T·h²"),
     ];
     units.extend_from_slice(layer);
     units.push(Unit::Norm(Norm::residual("shared_head.norm", hidden)));
     Layer::new(units)
 }
 
-/// A layer: attention and a feed-forward network, each behind a norm.
-#[must_use]
 pub(crate) fn layer(mla: &Mla, feed_forward: Vec<Unit>) -> Vec<Unit> {
     pre_norm(mla.hidden, mla.units(), feed_forward)
 }

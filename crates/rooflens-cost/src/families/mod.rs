@@ -1,43 +1,30 @@
-//! The model families: one file each, which turns the keys of a config into layers.
+//! The model families: each turns the keys of a config into layers.
 //!
-//! To add one: a file here, a `mod` line, an entry in [`ALL`], and a golden in `fixtures/cost`.
+//! To add one: a function that reads it, an entry in [`ALL`], and a golden in `fixtures/cost`.
 
 mod bart;
 mod deepseek;
-mod deepseek_ocr;
-mod deepseek_v32;
 mod deepseek_v4;
-mod deepseek_v4_attention;
-mod gemma2;
-mod gemma4;
-mod glm4;
-mod glm4_moe;
+mod design;
+mod gemma;
+mod glm;
 mod gpt_oss;
 mod kimi_linear;
 mod lfm2;
-mod lists;
 mod llama;
 mod llama4;
 mod mamba2;
 mod mimo;
-mod mimo_v2;
 mod minimax;
-mod minimax_m2;
-mod minimax_m3;
 mod mistral;
-mod mixtral;
 mod mla;
 mod mllama;
-mod modules;
 mod nemotron_h;
 mod nemotron_nas;
 mod olmo2;
 mod phi3;
-mod qwen2;
-mod qwen2_moe;
-mod qwen3;
+mod qwen;
 mod qwen3_next;
-mod qwen_moe;
 mod seq2seq;
 mod shapes;
 mod step3p7;
@@ -47,177 +34,154 @@ mod whisper;
 
 use serde_json::{Map, Value};
 
+use self::design::{Design, FamilyConfig};
 use crate::config::{ConfigError, Keys};
-use crate::encoder::{Encoder, EncoderInput};
-use crate::model::{Assembly, Layer, Model};
+use crate::model::Model;
+use crate::operator::Operator;
 use crate::precision::Dtype;
 use crate::quantisation::Quantisation;
-use crate::units::Unit;
-use crate::vision::Tower;
+use crate::routing::Touch;
+use crate::setup::Setup;
+use crate::step::Step;
+use crate::tally::{OperatorPlace, visit, visit_drafts, visit_encoder};
 
 /// A family of models: configs with the same keys and the same meaning.
-pub trait Family: Sync {
+#[derive(Debug)]
+pub struct Family {
     /// Name, as `llama`.
-    fn name(&self) -> &'static str;
-    /// Which models are of it, in a line.
-    fn about(&self) -> &'static str;
+    pub name: &'static str,
+    /// Its models, in a line.
+    pub about: &'static str,
     /// Values of `model_type` that it reads.
-    fn model_types(&self) -> &'static [&'static str];
+    pub model_types: &'static [&'static str],
     /// Keys with the other name that Transformers knows them by: two names of one number.
-    fn aliases(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-    /// Turns keys into layers.
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError>;
+    aliases: Aliases,
+    read: ReadFamily,
+}
+
+type Aliases = &'static [(&'static str, &'static str)];
+type ReadFamily = fn(&FamilyConfig) -> Result<Design, ConfigError>;
+
+const fn family(
+    name: &'static str,
+    about: &'static str,
+    model_types: &'static [&'static str],
+    read: ReadFamily,
+) -> Family {
+    Family { name, about, model_types, aliases: &[], read }
 }
 
 /// Every family, in the order of `rooflens list families`.
-pub const ALL: &[&dyn Family] = &[
-    &llama::Llama,
-    &llama4::Llama4,
-    &mllama::Mllama,
-    &nemotron_nas::NemotronNas,
-    &mistral::Mistral,
-    &mixtral::Mixtral,
-    &qwen2::Qwen2,
-    &qwen2::Qwen2Vl,
-    &qwen2_moe::Qwen2Moe,
-    &qwen3::Qwen3,
-    &qwen3::Qwen3Vl,
-    &qwen3::Qwen3Moe,
-    &qwen3::Qwen3VlMoe,
-    &qwen3_next::Qwen3Next,
-    &qwen3_next::Qwen35,
-    &qwen3_next::Qwen35Moe,
-    &gemma2::Gemma2,
-    &gemma2::Gemma3,
-    &gemma4::Gemma4,
-    &gpt_oss::GptOss,
-    &phi3::Phi3,
-    &olmo2::Olmo2,
-    &olmo2::Olmo3,
-    &glm4::Glm,
-    &glm4::Glm4,
-    &glm4_moe::Glm4Moe,
-    &deepseek::Deepseek,
-    &deepseek_v32::DeepseekV32,
-    &deepseek_v4::DeepseekV4,
-    &deepseek_ocr::DeepseekOcr,
-    &deepseek::KimiK25,
-    &kimi_linear::KimiLinear,
-    &minimax::Minimax,
-    &minimax_m2::MinimaxM2,
-    &minimax_m3::MinimaxM3,
-    &mimo::Mimo,
-    &mimo_v2::MimoV2,
-    &step3p7::Step3p7,
-    &nemotron_h::NemotronH,
-    &mamba2::Mamba2,
-    &lfm2::Lfm2,
-    &t5::T5,
-    &t5::Mt5,
-    &t5::Umt5,
-    &bart::Bart,
-    &bart::Mbart,
-    &whisper::Whisper,
+pub const ALL: &[Family] = &[
+    family("llama", "Llama 2, 3, 3.1 and 3.2 (text), Code Llama, Yi", &["llama"], llama::read),
+    family("llama4", "Llama 4 Scout and Maverick", &["llama4", "llama4_text"], llama4::read),
+    family("mllama", "Llama 3.2 Vision", &["mllama", "mllama_text_model"], mllama::read),
+    family(
+        "nemotron_nas",
+        "Llama-3.3-Nemotron-Super-49B, Llama-3.1-Nemotron-Ultra-253B, Llama-3.1-Nemotron-51B",
+        &["nemotron-nas", "deci_lm", "deci"],
+        nemotron_nas::read,
+    ),
+    family("mistral", "Mistral 7B, Mistral Nemo", &["mistral"], mistral::mistral),
+    family("mixtral", "Mixtral 8x7B and 8x22B", &["mixtral"], mistral::mixtral),
+    family("qwen2", "Qwen2, Qwen2.5", &["qwen2"], qwen::qwen2),
+    family("qwen2_vl", "Qwen2-VL, Qwen2.5-VL", &["qwen2_vl", "qwen2_5_vl"], qwen::qwen2_vl),
+    family("qwen2_moe", "Qwen1.5-MoE-A2.7B, Qwen2-57B-A14B", &["qwen2_moe"], qwen::qwen2_moe),
+    family("qwen3", "Qwen3 0.6B to 32B", &["qwen3"], qwen::qwen3),
+    family("qwen3_vl", "Qwen3-VL 2B to 32B", &["qwen3_vl"], qwen::qwen3_vl),
+    family("qwen3_moe", "Qwen3-30B-A3B, Qwen3-235B-A22B, Qwen3-Coder", &["qwen3_moe"], qwen::qwen3_moe),
+    family("qwen3_vl_moe", "Qwen3-VL-30B-A3B, Qwen3-VL-235B-A22B", &["qwen3_vl_moe"], qwen::qwen3_vl_moe),
+    family("qwen3_next", "Qwen3-Next-80B-A3B", &["qwen3_next"], qwen3_next::qwen3_next),
+    family("qwen3_5", "Qwen3.5, dense", &["qwen3_5", "qwen3_5_text"], qwen3_next::qwen3_5),
+    family(
+        "qwen3_5_moe",
+        "Qwen3.5-35B-A3B, Qwen3.5-397B-A17B",
+        &["qwen3_5_moe", "qwen3_5_moe_text"],
+        qwen3_next::qwen3_5_moe,
+    ),
+    family("gemma2", "Gemma 2 2B, 9B and 27B", &["gemma2"], gemma::gemma2),
+    family("gemma3", "Gemma 3 270M to 27B", &["gemma3", "gemma3_text"], gemma::gemma3),
+    family("gemma4", "Gemma 4 E2B, E4B, 26B-A4B and 31B", &["gemma4", "gemma4_text"], gemma::gemma4),
+    family("gpt_oss", "gpt-oss-20b, gpt-oss-120b", &["gpt_oss"], gpt_oss::read),
+    family("phi3", "Phi-3, Phi-3.5 (dense), Phi-4", &["phi3"], phi3::read),
+    family("olmo2", "OLMo 2 1B to 32B", &["olmo2"], olmo2::olmo2),
+    family("olmo3", "Olmo 3 7B and 32B", &["olmo3"], olmo2::olmo3),
+    family("glm", "GLM-4 9B, GLM-Edge", &["glm"], glm::glm),
+    family("glm4", "GLM-4-0414 9B and 32B", &["glm4"], glm::glm4),
+    family("glm4_moe", "GLM-4.5, GLM-4.5-Air, GLM-4.6", &["glm4_moe"], glm::glm4_moe),
+    family(
+        "deepseek",
+        "DeepSeek-V2, V3, V3.1 and R1, Kimi-K2",
+        &["deepseek_v2", "deepseek_v3", "kimi_k2"],
+        deepseek::deepseek,
+    ),
+    family("deepseek_v32", "DeepSeek-V3.2, GLM-5", &["deepseek_v32", "glm_moe_dsa"], deepseek::deepseek_v32),
+    family("deepseek_v4", "DeepSeek-V4-Flash and V4-Pro", &["deepseek_v4"], deepseek_v4::read),
+    family(
+        "deepseek_ocr",
+        "DeepSeek-OCR, DeepSeek-VL2",
+        &["deepseek_vl_v2", "deepseek_ocr"],
+        deepseek::deepseek_ocr,
+    ),
+    family("kimi_k25", "Kimi-K2.5 and K2.6", &["kimi_k25"], deepseek::kimi_k25),
+    family("kimi_linear", "Kimi-Linear-48B-A3B", &["kimi_linear", "kimi_k3"], kimi_linear::read),
+    family(
+        "minimax",
+        "MiniMax-Text-01, MiniMax-M1",
+        &["minimax", "minimax_text_01", "minimax_m1"],
+        minimax::minimax,
+    ),
+    family("minimax_m2", "MiniMax-M2, M2.1 and M2.5", &["minimax_m2"], minimax::minimax_m2),
+    family(
+        "minimax_m3",
+        "MiniMax-M3",
+        &["minimax_m3", "minimax_m3_vl", "minimax_m3_vl_text"],
+        minimax::minimax_m3,
+    ),
+    family("mimo", "MiMo-7B", &["mimo"], mimo::mimo),
+    family("mimo_v2_flash", "MiMo-V2-Flash", &["mimo_v2_flash"], mimo::mimo_v2),
+    family("step3p7", "Step-3.5-Flash, Step-3.7-Flash", &["step3p7", "step3p5"], step3p7::read),
+    family(
+        "nemotron_h",
+        "Nemotron-H, Nemotron Nano 2, Nemotron 3 Nano and Super",
+        &["nemotron_h"],
+        nemotron_h::read,
+    ),
+    family("mamba2", "Mamba-2, Mamba-Codestral", &["mamba2"], mamba2::read),
+    family("lfm2", "LFM2 and LFM2.5, LFM2-MoE, LFM2-VL (text)", &["lfm2", "lfm2_moe", "lfm2_vl"], lfm2::read),
+    Family {
+        aliases: t5::ALIASES,
+        ..family("t5", "T5, T5 1.1, Flan-T5 (encoder-decoder)", &["t5"], |config| {
+            t5::read(config, &t5::T5_CLASS)
+        })
+    },
+    Family {
+        aliases: t5::ALIASES,
+        ..family("mt5", "mT5 (encoder-decoder)", &["mt5"], |config| t5::read(config, &t5::MT5_CLASS))
+    },
+    Family {
+        aliases: t5::ALIASES,
+        ..family("umt5", "UMT5 (encoder-decoder)", &["umt5"], |config| t5::read(config, &t5::UMT5_CLASS))
+    },
+    Family {
+        aliases: seq2seq::FAIRSEQ_ALIASES,
+        ..family("bart", "BART, DistilBART (encoder-decoder)", &["bart"], |config| bart::read(config, true))
+    },
+    Family {
+        aliases: seq2seq::FAIRSEQ_ALIASES,
+        ..family("mbart", "mBART, mBART-50 (encoder-decoder)", &["mbart"], |config| bart::read(config, false))
+    },
+    Family {
+        aliases: seq2seq::FAIRSEQ_ALIASES,
+        ..family("whisper", "Whisper, Distil-Whisper (speech, encoder-decoder)", &["whisper"], whisper::read)
+    },
 ];
-
-/// A config with the object that describes the language model.
-#[derive(Debug)]
-pub struct FamilyConfig<'a> {
-    /// The whole.
-    pub(crate) root: Keys<'a>,
-    /// The language model: `text_config`, `language_config`, or the whole.
-    pub(crate) text: Keys<'a>,
-    /// `model_type` of the whole.
-    pub(crate) model_type: &'a str,
-    /// Whether the language model is an object of its own.
-    pub(crate) nested: bool,
-}
-
-impl FamilyConfig<'_> {
-    /// Whether the head shares the embedding: said by the language model, else by the whole, else `default`.
-    pub(crate) fn tied(&self, default: bool) -> Result<bool, ConfigError> {
-        if self.text.names("tie_word_embeddings") {
-            return self.text.flag_or("tie_word_embeddings", default);
-        }
-        self.root.flag_or("tie_word_embeddings", default)
-    }
-}
-
-/// What a family makes of a config.
-#[derive(Debug)]
-pub struct Design {
-    /// Width of the residual stream.
-    pub(crate) hidden: u64,
-    /// Rows of the embedding.
-    pub(crate) vocab: u64,
-    /// Where layers stand in the checkpoint, as `model.layers`.
-    pub(crate) path: &'static str,
-    /// The layers.
-    pub(crate) layers: Vec<Layer>,
-    /// What stands before them.
-    pub(crate) before: Vec<Unit>,
-    /// What stands after them.
-    pub(crate) after: Vec<Unit>,
-    /// Layers that draft further tokens.
-    pub(crate) drafts: Vec<Layer>,
-    /// What reads the input, where the decoder attends to it by cross-attention.
-    pub(crate) encoder: Option<EncoderDesign>,
-    /// What turns images into tokens.
-    pub(crate) vision: Option<Tower>,
-    /// Whether the class that generates text leaves the images out.
-    pub(crate) vision_is_apart: bool,
-    /// Format of recurrent states, where engines keep them in another than the activations'.
-    pub(crate) state: Option<Dtype>,
-    /// What had to be assumed.
-    pub(crate) notes: Vec<String>,
-}
-
-/// What a family makes of the encoder.
-#[derive(Debug)]
-pub(crate) struct EncoderDesign {
-    /// What it reads.
-    pub(crate) input: EncoderInput,
-    /// The most tokens that the decoder can have, where its positions are a table.
-    pub(crate) most_decoded: Option<u64>,
-    /// Where its layers stand in the checkpoint, as `model.encoder.layers`.
-    pub(crate) path: &'static str,
-    /// What stands before its layers.
-    pub(crate) before: Vec<Unit>,
-    /// Its layers.
-    pub(crate) layers: Vec<Layer>,
-    /// What stands after them.
-    pub(crate) after: Vec<Unit>,
-}
-
-impl Design {
-    /// A language model: layers between an embedding and a head.
-    #[must_use]
-    pub(crate) fn decoder(hidden: u64, vocab: u64, tied: bool, layers: Vec<Vec<Unit>>) -> Self {
-        Self {
-            hidden,
-            vocab,
-            path: "model.layers",
-            layers: layers.into_iter().map(Layer::new).collect(),
-            before: shapes::embedding(vocab, hidden, tied),
-            after: shapes::head(vocab, hidden, tied),
-            drafts: Vec::new(),
-            encoder: None,
-            vision: None,
-            vision_is_apart: false,
-            state: None,
-            notes: Vec::new(),
-        }
-    }
-}
 
 /// A model with the keys that made it.
 #[derive(Debug)]
 pub struct ReadModel {
     /// The model.
     pub model: Model,
-    /// Keys that the family asked for: what may be set.
     pub(crate) keys: Vec<String>,
 }
 
@@ -249,15 +213,15 @@ pub fn read(
             found: source.text.structure(),
         });
     };
-    let mut design = family.read(&source)?;
-    if is_nested && !model_type.is_empty() && !family.model_types().contains(&model_type) {
+    let mut design = (family.read)(&source)?;
+    if is_nested && !model_type.is_empty() && !family.model_types.contains(&model_type) {
         design.notes.push(format!(
             "{model_type} is not known, its language model {inner_type} is: only that is counted"
         ));
     }
     for (key, what) in [("vision_config", "vision tower"), ("audio_config", "audio tower")] {
         if design.vision.is_none() && source.root.inside(key).is_some() {
-            design.notes.push(format!("its {what} is not counted: {} does not read {key}", family.name()));
+            design.notes.push(format!("its {what} is not counted: {} does not read {key}", family.name));
         }
     }
     let mut unread = source.text.unread_structure();
@@ -265,7 +229,7 @@ pub fn read(
         unread.extend(source.root.unread_structure());
     }
     if !unread.is_empty() {
-        return Err(ConfigError::Unread { family: family.name(), keys: unread });
+        return Err(ConfigError::Unread { family: family.name, keys: unread });
     }
     let dtype = dtype_of(&source)?;
     let (dtype, quantisation) = match formats {
@@ -277,11 +241,50 @@ pub fn read(
     keys.sort();
     keys.dedup();
     let architecture = architecture.unwrap_or(model_type).to_owned();
-    let mut model = assemble(family, architecture, design, dtype, &quantisation)?;
+    let mut model = design.model(family.name, architecture, dtype, &quantisation)?;
     model.state = state_of(&source).or(model.state);
     model.positions = positions_of(&source);
-    model.check_work()?;
+    check_work(&model)?;
     Ok(ReadModel { model, keys })
+}
+
+impl Model {
+    /// Reads a `config.json`.
+    pub fn from_json(text: &[u8]) -> Result<Self, ConfigError> {
+        Ok(read(&crate::config::parse(text)?, None, None)?.model)
+    }
+}
+
+/// The most operations of a token that are believed: hundreds of times those of the largest models, and
+/// few enough that the largest workload does not run over 128 bits. That has 2^77 pairs of tokens.
+const MOST_OPERATIONS: u128 = 1 << 48;
+
+/// Refuses a model of which each size may be believed, but not their product.
+fn check_work(model: &Model) -> Result<(), ConfigError> {
+    let setup = Setup::default();
+    // One position of an encoder, too, and a decoder that attends to it.
+    let media = u64::from(model.encoder.is_some());
+    let pass = setup.pass(model, Step { media, ..Step::prefill(1, 1, 0) }, 0, Touch::Expected);
+    let mut buffer = Vec::new();
+    let mut operations = 0;
+    let mut add = |_: OperatorPlace, layers: u64, operators: &[Operator]| {
+        let of = |operator: &Operator| operator.work.flops.useful * u128::from(layers);
+        operations += operators.iter().map(of).sum::<u128>();
+    };
+    visit(model, &pass, &mut buffer, &mut add);
+    if let Some(encoder) = &model.encoder {
+        let pass = setup.pass(model, Step::encoder(1, 1), 0, Touch::Expected);
+        visit_encoder(encoder, &pass, &mut buffer, &mut add);
+    }
+    visit_drafts(model, &pass, model.drafts.len() as u64, &mut buffer, &mut add);
+    if operations > MOST_OPERATIONS {
+        return Err(ConfigError::Wrong {
+            key: "the work of a token".to_owned(),
+            found: format!("{:.0e} operations", operations as f64),
+            wanted: "at most 281,474,976,710,656",
+        });
+    }
+    Ok(())
 }
 
 /// The longest sequence that the config speaks of, as vLLM derives `max_model_len` (`_get_and_verify_max_len`): YaRN
@@ -309,15 +312,15 @@ fn positions_of(source: &FamilyConfig<'_>) -> Option<u64> {
 /// The other name of `key`, where the config's family has two names for it.
 pub(crate) fn other_name(config: &Map<String, Value>, key: &str) -> Option<&'static str> {
     let model_type = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
-    find(model_type, "", "")?.aliases().iter().find_map(|(own, alias)| match key {
+    find(model_type, "", "")?.aliases.iter().find_map(|(own, alias)| match key {
         key if key == *own => Some(*alias),
         key if key == *alias => Some(*own),
         _ => None,
     })
 }
 
-fn find(model_type: &str, inner_type: &str, architecture: &str) -> Option<&'static dyn Family> {
-    let by_type = |wanted: &str| ALL.iter().copied().find(|family| family.model_types().contains(&wanted));
+fn find(model_type: &str, inner_type: &str, architecture: &str) -> Option<&'static Family> {
+    let by_type = |wanted: &str| ALL.iter().find(|family| family.model_types.contains(&wanted));
     by_type(model_type).or_else(|| by_type(inner_type)).or_else(|| {
         // Configs without a type: `LlamaForCausalLM` is of type `llama`.
         if !model_type.is_empty() {
@@ -325,7 +328,7 @@ fn find(model_type: &str, inner_type: &str, architecture: &str) -> Option<&'stat
         }
         let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
         let name = plain(architecture.split("For").next().unwrap_or_default());
-        ALL.iter().copied().find(|family| family.model_types().iter().any(|known| plain(known) == name))
+        ALL.iter().find(|family| family.model_types.iter().any(|known| plain(known) == name))
     })
 }
 
@@ -346,7 +349,6 @@ fn dtype_of(source: &FamilyConfig) -> Result<Dtype, ConfigError> {
     Ok(Dtype::Bf16)
 }
 
-/// The format of recurrent states that a config asks for.
 fn state_of(source: &FamilyConfig) -> Option<Dtype> {
     let named =
         ["mamba_ssm_cache_dtype", "mamba_ssm_dtype"].into_iter().find_map(|key| source.text.text(key));
@@ -356,57 +358,4 @@ fn state_of(source: &FamilyConfig) -> Option<Dtype> {
         "float16" | "half" => Some(Dtype::Fp16),
         _ => None,
     }
-}
-
-fn assemble(
-    family: &'static dyn Family,
-    architecture: String,
-    mut design: Design,
-    dtype: Dtype,
-    quantisation: &Quantisation,
-) -> Result<Model, ConfigError> {
-    let encoded = design.encoder.as_ref().map_or(0, |encoder| encoder.layers.len());
-    let rules = quantisation.rules(design.layers.len() + encoded)?;
-    let mut assembly = Assembly { path: design.path, dtype, rules };
-    for unit in design.before.iter_mut().chain(&mut design.after) {
-        assembly.store_unit(unit, None);
-    }
-    let depth = design.layers.len();
-    for (i, layer) in design.drafts.iter_mut().enumerate() {
-        assembly.store(layer, depth + i);
-    }
-    if let Some(tower) = &mut design.vision {
-        for unit in tower.stages.iter_mut().flat_map(|stage| &mut stage.units) {
-            assembly.store_unit(unit, None);
-        }
-    }
-    let kinds = assembly.kinds(design.layers);
-    let encoder = design.encoder.map(|mut encoder| {
-        assembly.path = encoder.path;
-        for unit in encoder.before.iter_mut().chain(&mut encoder.after) {
-            assembly.store_unit(unit, None);
-        }
-        let kinds = assembly.kinds(encoder.layers);
-        Encoder::new((encoder.input, encoder.most_decoded), encoder.before, kinds, encoder.after)
-    });
-    Ok(Model {
-        positions: None,
-        family: family.name(),
-        architecture,
-        hidden: design.hidden,
-        vocab: design.vocab,
-        depth: u32::try_from(depth).unwrap_or(u32::MAX),
-        kinds,
-        before: design.before,
-        after: design.after,
-        drafts: design.drafts,
-        encoder,
-        vision: design.vision,
-        vision_is_apart: design.vision_is_apart,
-        dtype,
-        kv: quantisation.kv,
-        state: design.state,
-        quantisation: quantisation.name.clone(),
-        notes: design.notes,
-    })
 }

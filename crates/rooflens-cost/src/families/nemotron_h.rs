@@ -1,19 +1,14 @@
 //! Nemotron-H (arXiv 2504.03624), Nemotron-Nano 2 and Nemotron 3: a pattern of Mamba-2, attention,
 //! feed-forward and expert layers, one block behind one norm each. Transformers' `NemotronHForCausalLM`.
 
+use super::design::{Design, FamilyConfig};
 use super::mamba2::Mixer;
 use super::mla::draft;
-use super::modules::renamed;
-use super::shapes::{Gqa, PLAIN, all_reduce, plain_mlp, router};
-use super::trunk::{check_experts, check_heads};
-use super::{Design, Family, FamilyConfig};
+use super::shapes::{Gqa, PLAIN, all_reduce, check_experts, plain_mlp, renamed, router};
+use super::trunk::check_heads;
 use crate::config::{ConfigError, Keys};
 use crate::units::{Collective, Dim, Experts, Linear, Norm, Unit};
 
-/// The family.
-pub(crate) struct NemotronH;
-
-/// What a layer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Block {
     Mamba,
@@ -22,63 +17,49 @@ enum Block {
     Experts,
 }
 
-impl Family for NemotronH {
-    fn name(&self) -> &'static str {
-        "nemotron_h"
-    }
-
-    fn about(&self) -> &'static str {
-        "Nemotron-H, Nemotron Nano 2, Nemotron 3 Nano and Super"
-    }
-
-    fn model_types(&self) -> &'static [&'static str] {
-        &["nemotron_h"]
-    }
-
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
-        let keys = &config.text;
-        // The width inside is heads times their width, whatever `expand` says; the class has biases by
-        // `use_bias` alone; the width of the shared expert is that of all of them; the rest are no shapes.
+pub(super) fn read(config: &FamilyConfig) -> Result<Design, ConfigError> {
+    let keys = &config.text;
+    // The width inside is heads times their width, whatever `expand` says; the class has biases by
+    // `use_bias` alone; the width of the shared expert is that of all of them; the rest are no shapes.
+    keys.ignore(&[
+        "mamba_proj_bias",
+        "mamba_hidden_act",
+        "mamba_ssm_cache_dtype",
+        "n_shared_experts",
+        "moe_shared_expert_overlap",
+        "use_mamba_kernels",
+        // Of the time step, where files spell them so.
+        "mamba_dt_min",
+        "mamba_dt_max",
+        "mamba_dt_limit",
+        "mamba_dt_init_floor",
+        "mamba_expand",
+    ]);
+    let blocks = blocks(keys, "layers_block_type", "hybrid_override_pattern")?
+        .unwrap_or_else(|| vec![Block::Mamba, Block::Experts, Block::Attention, Block::FeedForward]);
+    if !blocks.contains(&Block::Experts) {
+        // The class writes its defaults of all blocks, whichever the pattern has.
         keys.ignore(&[
-            "mamba_proj_bias",
-            "mamba_hidden_act",
-            "mamba_ssm_cache_dtype",
-            "n_shared_experts",
-            "moe_shared_expert_overlap",
-            "use_mamba_kernels",
-            // Of the time step, where files spell them so.
-            "mamba_dt_min",
-            "mamba_dt_max",
-            "mamba_dt_limit",
-            "mamba_dt_init_floor",
-            "mamba_expand",
+            "n_routed_experts",
+            "num_experts_per_tok",
+            "moe_intermediate_size",
+            "moe_latent_size",
+            "moe_shared_expert_intermediate_size",
         ]);
-        let blocks = blocks(keys, "layers_block_type", "hybrid_override_pattern")?
-            .unwrap_or_else(|| vec![Block::Mamba, Block::Experts, Block::Attention, Block::FeedForward]);
-        if !blocks.contains(&Block::Experts) {
-            // The class writes its defaults of all blocks, whichever the pattern has.
-            keys.ignore(&[
-                "n_routed_experts",
-                "num_experts_per_tok",
-                "moe_intermediate_size",
-                "moe_latent_size",
-                "moe_shared_expert_intermediate_size",
-            ]);
-        }
-        let sizes = Sizes::read(keys)?;
-        let hidden = sizes.hidden;
-        let layers = blocks.iter().map(|block| sizes.layer(*block)).collect::<Result<_, _>>()?;
-        // The class has a head of its own in any case.
-        config.tied(false)?;
-        let mut design = Design::decoder(hidden, keys.size_or("vocab_size", 131_072)?, false, layers);
-        design.path = "backbone.layers";
-        let drafting = blocks_of_drafts(keys)?;
-        for _ in 0..keys.count_or("num_nextn_predict_layers", 0)?.min(64) {
-            let units: Result<Vec<Vec<Unit>>, _> = drafting.iter().map(|block| sizes.layer(*block)).collect();
-            design.drafts.push(draft(hidden, &units?.concat()));
-        }
-        Ok(design)
     }
+    let sizes = Sizes::read(keys)?;
+    let hidden = sizes.hidden;
+    let layers: Result<Vec<Vec<Unit>>, _> = blocks.iter().map(|block| sizes.layer(*block)).collect();
+    // The class has a head of its own in any case.
+    config.tied(false)?;
+    let mut design = Design::decoder(hidden, keys.size_or("vocab_size", 131_072)?, false, layers?);
+    design.path = "backbone.layers";
+    let drafting = blocks_of_drafts(keys)?;
+    for _ in 0..keys.count_or("num_nextn_predict_layers", 0)?.min(64) {
+        let units: Result<Vec<Vec<Unit>>, _> = drafting.iter().map(|block| sizes.layer(*block)).collect();
+        design.drafts.push(draft(hidden, &units?.concat()));
+    }
+    Ok(design)
 }
 
 fn blocks_of_drafts(keys: &Keys) -> Result<Vec<Block>, ConfigError> {
@@ -86,7 +67,6 @@ fn blocks_of_drafts(keys: &Keys) -> Result<Vec<Block>, ConfigError> {
     Ok(named.unwrap_or_else(|| vec![Block::Attention, Block::Experts]))
 }
 
-/// The blocks, by name or by letter.
 fn blocks(keys: &Keys, names: &str, pattern: &str) -> Result<Option<Vec<Block>>, ConfigError> {
     let letters = keys.text(pattern);
     // A second spelling that older classes write.
@@ -120,7 +100,6 @@ fn blocks(keys: &Keys, names: &str, pattern: &str) -> Result<Option<Vec<Block>>,
     Ok(Some(blocks))
 }
 
-/// Sizes of the blocks.
 struct Sizes<'a> {
     keys: &'a Keys<'a>,
     hidden: u64,
@@ -192,12 +171,10 @@ impl<'a> Sizes<'a> {
         check_experts(keys, "num_experts_per_tok", top_k, count)?;
         let width = self.latent.unwrap_or(hidden);
         let through = |name, from, to, module| {
-            Unit::Linear(
-                Linear::new(name, "moe.latent", Dim::whole(from), [Dim::whole(to)])
-                    .at(module)
-                    .bias(self.bias)
-                    .formula("2·T·h·h_l"),
-            )
+            Linear::new(name, "moe.latent", Dim::whole(from), [Dim::whole(to)])
+                .at(module)
+                .bias(self.bias)
+                .unit("2·T·h·h_l")
         };
         let mut units = vec![router(hidden, count, false)];
         if let Some(latent) = self.latent {

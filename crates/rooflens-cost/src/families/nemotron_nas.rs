@@ -1,66 +1,47 @@
 //! Llama-Nemotron Super and Ultra (arXiv 2411.19146): Llama layers of which a search removed, thinned or
 //! replaced parts, layer by layer. Read from the model's own code (`DeciLMForCausalLM`).
 
+use super::design::{Design, FamilyConfig};
 use super::shapes::{Gqa, all_reduce, gated_mlp};
 use super::trunk::check_heads;
-use super::{Design, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
 use crate::units::{Dim, Linear, Norm, Unit};
 
-/// The family.
-pub(crate) struct NemotronNas;
-
-impl Family for NemotronNas {
-    fn name(&self) -> &'static str {
-        "nemotron_nas"
+pub(super) fn read(config: &FamilyConfig) -> Result<Design, ConfigError> {
+    let keys = &config.text;
+    // Each layer has its own, so that files give null here.
+    keys.ignore(&["num_key_value_heads", "intermediate_size"]);
+    let hidden = keys.size("hidden_size")?;
+    let heads = keys.size("num_attention_heads")?;
+    let head_dim = keys.size_or("head_dim", (hidden / heads).max(1))?;
+    check_heads(keys, heads, 1, head_dim)?;
+    let depth = keys.layers("num_hidden_layers")?;
+    let Some(blocks) = keys.list("block_configs")? else { return Err(keys.missing("block_configs")) };
+    keys.check_length("block_configs", blocks.len(), depth)?;
+    let bias = keys.flag_or("attention_bias", false)?;
+    let mlp_bias = keys.flag_or("mlp_bias", false)?;
+    let shape = Gqa { qkv_bias: bias, o_bias: bias, ..Gqa::plain(hidden, heads, heads, head_dim) };
+    let mut layers = Vec::with_capacity(depth);
+    for (index, block) in blocks.iter().take(depth).enumerate() {
+        let Some(block) = block.as_object() else {
+            return Err(keys.wrong("block_configs", "an object for each layer"));
+        };
+        let block = Keys::new(block, &format!("block_configs.{index}."));
+        let mut units = attention(&block.need_inside("attention")?, &shape)?;
+        units.extend(feed_forward(&block.need_inside("ffn")?, hidden, mlp_bias)?);
+        layers.push(units);
     }
-
-    fn about(&self) -> &'static str {
-        "Llama-3.3-Nemotron-Super-49B, Llama-3.1-Nemotron-Ultra-253B, Llama-3.1-Nemotron-51B"
-    }
-
-    fn model_types(&self) -> &'static [&'static str] {
-        &["nemotron-nas", "deci_lm", "deci"]
-    }
-
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
-        let keys = &config.text;
-        // Each layer has its own, so that files give null here.
-        keys.ignore(&["num_key_value_heads", "intermediate_size"]);
-        let hidden = keys.size("hidden_size")?;
-        let heads = keys.size("num_attention_heads")?;
-        let head_dim = keys.size_or("head_dim", (hidden / heads).max(1))?;
-        check_heads(keys, heads, 1, head_dim)?;
-        let depth = keys.layers("num_hidden_layers")?;
-        let Some(blocks) = keys.list("block_configs")? else { return Err(keys.missing("block_configs")) };
-        keys.check_length("block_configs", blocks.len(), depth)?;
-        let bias = keys.flag_or("attention_bias", false)?;
-        let mlp_bias = keys.flag_or("mlp_bias", false)?;
-        let shape = Gqa { qkv_bias: bias, o_bias: bias, ..Gqa::plain(hidden, heads, heads, head_dim) };
-        let mut layers = Vec::with_capacity(depth);
-        for (index, block) in blocks.iter().take(depth).enumerate() {
-            let Some(block) = block.as_object() else {
-                return Err(keys.wrong("block_configs", "an object for each layer"));
-            };
-            let block = Keys::new(block, &format!("block_configs.{index}."));
-            let mut units = attention(&block.need_inside("attention")?, &shape)?;
-            units.extend(feed_forward(&block.need_inside("ffn")?, hidden, mlp_bias)?);
-            layers.push(units);
-        }
-        Ok(Design::decoder(hidden, keys.size("vocab_size")?, config.tied(false)?, layers))
-    }
+    Ok(Design::decoder(hidden, keys.size("vocab_size")?, config.tied(false)?, layers))
 }
 
-/// A matrix in place of a block.
 fn replacement(name: &'static str, class: &'static str, hidden: u64) -> Vec<Unit> {
     vec![
-        Unit::Linear(Linear::new(name, class, Dim::whole(hidden), [Dim::split(hidden, 1)]).formula("2·T·h²")),
+        Linear::new(name, class, Dim::whole(hidden), [Dim::split(hidden, 1)]).unit("2·T·h²"),
         all_reduce(hidden),
     ]
 }
 
-/// Refuses what thins a block in a way that is not known.
 fn check(keys: &Keys, unknown: &[&str]) -> Result<(), ConfigError> {
     match unknown.iter().find(|key| keys.has(key)) {
         Some(key) => Err(keys.wrong(key, "null: what it does is not known")),

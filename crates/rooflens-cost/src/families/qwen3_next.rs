@@ -1,55 +1,28 @@
 //! Qwen3-Next and Qwen3.5: three layers of gated delta rule (arXiv 2412.06464) to one of gated
 //! attention; Transformers' `Qwen3NextForCausalLM`, `Qwen3_5ForCausalLM` and `Qwen3_5MoeForCausalLM`.
 
+use super::design::{Design, FamilyConfig};
 use super::mla::draft;
-use super::qwen_moe::{self, feed_forwards, mixture};
-use super::shapes::{Gqa, PLAIN, QkNorm, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Trunk, TrunkDefaults, rotated};
-use super::{Design, Family, FamilyConfig};
+use super::qwen::{ExpertsClass, feed_forwards, mixture};
+use super::shapes::{Gqa, QkNorm, SILU, all_reduce, dense_mlp, pre_norm};
+use super::trunk::{Class, Trunk, rotated};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Conv, DeltaRule, Dim, Linear, Norm, Unit, Weights};
 use crate::vision;
 
-/// Qwen3-Next.
-pub(crate) struct Qwen3Next;
-/// Qwen3.5, dense.
-pub(crate) struct Qwen35;
-/// Qwen3.5, mixtures of experts.
-pub(crate) struct Qwen35Moe;
-
-const NEXT_CLASS: TrunkDefaults = TrunkDefaults {
-    vocab: 151_936,
-    hidden: 2048,
-    layers: 48,
-    heads: 16,
-    kv_heads: Some(2),
-    head_dim: Some(256),
-};
-const DENSE_CLASS: TrunkDefaults = TrunkDefaults {
-    vocab: 248_320,
-    hidden: 4096,
-    layers: 32,
-    heads: 16,
-    kv_heads: Some(4),
-    head_dim: Some(256),
-};
-const MOE_CLASS: TrunkDefaults = TrunkDefaults {
-    vocab: 248_320,
-    hidden: 2048,
-    layers: 40,
-    heads: 16,
-    kv_heads: Some(2),
-    head_dim: Some(256),
-};
-const NEXT_EXPERTS: qwen_moe::QwenMoeDefaults =
-    qwen_moe::QwenMoeDefaults { dense: 5632, inner: 512, shared: Some(512), experts: 512, top_k: 10 };
-const MOE_EXPERTS: qwen_moe::QwenMoeDefaults =
-    qwen_moe::QwenMoeDefaults { experts: 256, top_k: 8, ..NEXT_EXPERTS };
+const NEXT_CLASS: Class =
+    Class { vocab: 151_936, hidden: 2048, layers: 48, heads: 16, kv_heads: Some(2), head_dim: Some(256) };
+const DENSE_CLASS: Class =
+    Class { vocab: 248_320, hidden: 4096, layers: 32, heads: 16, kv_heads: Some(4), head_dim: Some(256) };
+const MOE_CLASS: Class =
+    Class { vocab: 248_320, hidden: 2048, layers: 40, heads: 16, kv_heads: Some(2), head_dim: Some(256) };
+const NEXT_EXPERTS: ExpertsClass =
+    ExpertsClass { dense: 5632, inner: 512, shared: Some(512), experts: 512, top_k: 10 };
+const MOE_EXPERTS: ExpertsClass = ExpertsClass { experts: 256, top_k: 8, ..NEXT_EXPERTS };
 
 /// Tokens of a chunk: fixed in the kernels and in Transformers.
 const CHUNK: u64 = 64;
 
-/// The gated delta rule with its projections.
 struct GatedDelta {
     hidden: u64,
     k_heads: u64,
@@ -88,26 +61,13 @@ impl GatedDelta {
         let scalars = Dim::split(self.v_heads, 1);
         let hidden = Dim::whole(self.hidden);
         vec![
-            Unit::Linear(
-                Linear::new("in_proj_qkvz", "gdn.proj", hidden, [keys, keys, values, values])
-                    .at(self.modules[0])
-                    .formula("2·T·h·(2·n_k·d_k + 2·n_v·d_v)"),
-            ),
-            Unit::Linear(
-                Linear::new("in_proj_ba", "gdn.proj", hidden, [scalars, scalars])
-                    .at(self.modules[1])
-                    .formula("2·T·h·2·n_v"),
-            ),
-            Unit::Conv(Conv {
-                class: "gdn.conv",
-                channels: vec![keys, keys, values],
-                kernel: self.kernel,
-                bias: false,
-                // The framework runs over the kept columns, one more than it needs, and the new one.
-                counted_in_step: 2,
-                vector_flops: 4,
-                storage: PLAIN,
-            }),
+            Linear::new("in_proj_qkvz", "gdn.proj", hidden, [keys, keys, values, values])
+                .at(self.modules[0])
+                .unit("2·T·h·(2·n_k·d_k + 2·n_v·d_v)"),
+            Linear::new("in_proj_ba", "gdn.proj", hidden, [scalars, scalars])
+                .at(self.modules[1])
+                .unit("2·T·h·2·n_v"),
+            Conv::unit("gdn.conv", vec![keys, keys, values], self.kernel, false, SILU),
             Unit::Weights(Weights { name: "dt_bias, A_log", parameters: 2 * self.v_heads }),
             Unit::Delta(DeltaRule {
                 heads: self.v_heads,
@@ -116,11 +76,9 @@ impl GatedDelta {
                 chunk: CHUNK,
             }),
             Unit::Norm(Norm::fused("gated_norm", "norm", self.v_heads * self.v_width, self.v_width)),
-            Unit::Linear(
-                Linear::new("out_proj", "gdn.proj", values, [hidden])
-                    .at("linear_attn.out_proj")
-                    .formula("2·T·n_v·d_v·h"),
-            ),
+            Linear::new("out_proj", "gdn.proj", values, [hidden])
+                .at("linear_attn.out_proj")
+                .unit("2·T·n_v·d_v·h"),
             all_reduce(self.hidden),
         ]
     }
@@ -142,7 +100,6 @@ fn attention(keys: &Keys, trunk: &Trunk) -> Result<Gqa, ConfigError> {
     })
 }
 
-/// Which layers have full attention.
 fn is_full(keys: &Keys, layers: usize) -> Result<Vec<bool>, ConfigError> {
     let interval = keys.size_or("full_attention_interval", 4)?;
     let Some(kinds) = keys.texts("layer_types")? else {
@@ -172,7 +129,7 @@ fn design(
     let layers = is_full(keys, trunk.layers)?.into_iter().zip(feed_forwards).map(|(full, feed_forward)| {
         pre_norm(hidden, if full { attention.clone() } else { delta.clone() }, feed_forward)
     });
-    let mut design = trunk.decoder(tied, layers.collect());
+    let mut design = trunk.decoder(tied, layers);
     // Drafting layers have full attention (vLLM's qwen3_next_mtp and qwen3_5_mtp); Transformers leaves
     // them out. Files of Qwen3-Next do not say how many there are.
     let drafts = match keys.count_if("mtp_num_hidden_layers")? {
@@ -189,27 +146,13 @@ fn design(
     Ok(design)
 }
 
-impl Family for Qwen3Next {
-    fn name(&self) -> &'static str {
-        "qwen3_next"
-    }
-
-    fn about(&self) -> &'static str {
-        "Qwen3-Next-80B-A3B"
-    }
-
-    fn model_types(&self) -> &'static [&'static str] {
-        &["qwen3_next"]
-    }
-
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
-        let keys = &config.text;
-        let trunk = Trunk::read(keys, NEXT_CLASS)?;
-        let feed_forwards = feed_forwards(keys, trunk.hidden, trunk.layers, NEXT_EXPERTS)?;
-        let modules = ["linear_attn.in_proj_qkvz", "linear_attn.in_proj_ba"];
-        let drafted = feed_forwards.last().cloned().unwrap_or_default();
-        design(keys, trunk, config.tied(false)?, modules, feed_forwards, &drafted)
-    }
+pub(super) fn qwen3_next(config: &FamilyConfig) -> Result<Design, ConfigError> {
+    let keys = &config.text;
+    let trunk = Trunk::read(keys, NEXT_CLASS)?;
+    let feed_forwards = feed_forwards(keys, trunk.hidden, trunk.layers, NEXT_EXPERTS)?;
+    let modules = ["linear_attn.in_proj_qkvz", "linear_attn.in_proj_ba"];
+    let drafted = feed_forwards.last().cloned().unwrap_or_default();
+    design(keys, trunk, config.tied(false)?, modules, feed_forwards, &drafted)
 }
 
 /// Qwen3.5 has four projections where Qwen3-Next has two; the sizes are the same.
@@ -231,49 +174,20 @@ fn qwen35(config: &FamilyConfig, trunk: Trunk, feed_forward: Vec<Unit>) -> Resul
         design.path = "model.language_model.layers";
     }
     // The class that generates text leaves the vision tower out.
-    design.vision = vision::qwen3_vl::read_without_deepstack(&config.root)?;
+    design.vision = vision::qwen_vl::qwen3_5(&config.root)?;
     design.vision_is_apart = true;
     Ok(design)
 }
 
-impl Family for Qwen35 {
-    fn name(&self) -> &'static str {
-        "qwen3_5"
-    }
-
-    fn about(&self) -> &'static str {
-        "Qwen3.5, dense"
-    }
-
-    fn model_types(&self) -> &'static [&'static str] {
-        &["qwen3_5", "qwen3_5_text"]
-    }
-
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
-        let trunk = Trunk::read(&config.text, DENSE_CLASS)?;
-        let inner = config.text.size_or("intermediate_size", 12_288)?;
-        let mut feed_forward = gated_mlp("mlp", trunk.hidden, inner, false);
-        feed_forward.push(all_reduce(trunk.hidden));
-        qwen35(config, trunk, feed_forward)
-    }
+pub(super) fn qwen3_5(config: &FamilyConfig) -> Result<Design, ConfigError> {
+    let trunk = Trunk::read(&config.text, DENSE_CLASS)?;
+    let inner = config.text.size_or("intermediate_size", 12_288)?;
+    let feed_forward = dense_mlp(trunk.hidden, inner, false);
+    qwen35(config, trunk, feed_forward)
 }
 
-impl Family for Qwen35Moe {
-    fn name(&self) -> &'static str {
-        "qwen3_5_moe"
-    }
-
-    fn about(&self) -> &'static str {
-        "Qwen3.5-35B-A3B, Qwen3.5-397B-A17B"
-    }
-
-    fn model_types(&self) -> &'static [&'static str] {
-        &["qwen3_5_moe", "qwen3_5_moe_text"]
-    }
-
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
-        let trunk = Trunk::read(&config.text, MOE_CLASS)?;
-        let feed_forward = mixture(&config.text, trunk.hidden, MOE_EXPERTS)?;
-        qwen35(config, trunk, feed_forward)
-    }
+pub(super) fn qwen3_5_moe(config: &FamilyConfig) -> Result<Design, ConfigError> {
+    let trunk = Trunk::read(&config.text, MOE_CLASS)?;
+    let feed_forward = mixture(&config.text, trunk.hidden, MOE_EXPERTS)?;
+    qwen35(config, trunk, feed_forward)
 }

@@ -1,8 +1,8 @@
 //! What encoder-decoder models share: keys that have two names, and layers whose decoder attends to the
 //! encoder.
 
-use super::FamilyConfig;
-use super::shapes::{PLAIN, all_reduce, embedding};
+use super::design::FamilyConfig;
+use super::shapes::{all_reduce, embedding};
 use crate::config::{ConfigError, Keys};
 use crate::model::Layer;
 use crate::step::Mask;
@@ -11,11 +11,9 @@ use crate::units::{Attention, Dim, Embedding, KvCache, Linear, LinearRows, Norm,
 /// The widest attention that is believed, all heads together: what products of sizes stay exact with.
 const WIDEST: u64 = 1 << 26;
 
-/// Reads sizes; those that are absent are the class's, and noted.
 pub(crate) struct Sizes<'a> {
     keys: &'a Keys<'a>,
     aliases: &'static [(&'static str, &'static str)],
-    /// What had to be assumed.
     pub(crate) notes: Vec<String>,
 }
 
@@ -57,7 +55,6 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// A number of layers.
     pub(crate) fn layers(&mut self, key: &str, default: u64) -> Result<usize, ConfigError> {
         let layers = self.size(key, default)?;
         if layers > 10_000 {
@@ -66,7 +63,6 @@ impl<'a> Sizes<'a> {
         Ok(layers as usize)
     }
 
-    /// The width of a head, where heads share the width of the layer.
     pub(crate) fn head_dim(&self, key: &str, hidden: u64, heads: u64) -> Result<u64, ConfigError> {
         if !hidden.is_multiple_of(heads) {
             return Err(self.keys.wrong(key, "a divisor of d_model"));
@@ -83,14 +79,10 @@ impl<'a> Sizes<'a> {
     }
 }
 
-/// Which matrices of attention have biases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Biases {
-    /// None.
     None,
-    /// All.
     All,
-    /// All but those of keys.
     AllButKeys,
 }
 
@@ -105,40 +97,30 @@ pub(crate) struct ModulePaths {
     pub(crate) feed_forward: [&'static str; 2],
 }
 
-/// Keys of BART and Whisper with their other names.
 pub(crate) const FAIRSEQ_ALIASES: &[(&str, &str)] = &[
     ("d_model", "hidden_size"),
     ("encoder_layers", "num_hidden_layers"),
     ("encoder_attention_heads", "num_attention_heads"),
 ];
 
-/// Modules of BART and Whisper.
-pub(crate) const FAIRSEQ: ModulePaths = ModulePaths {
+const FAIRSEQ: ModulePaths = ModulePaths {
     own: ["self_attn.q_proj", "self_attn.out_proj"],
     cross: ["encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.out_proj"],
     feed_forward: ["fc1", "fc2"],
 };
 
-/// A layer of an encoder or a decoder.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seq2SeqLayer {
-    /// Width of the residual stream.
     pub(crate) hidden: u64,
-    /// Heads.
     pub(crate) heads: u64,
-    /// Width of a head.
     pub(crate) head_dim: u64,
-    /// Width inside the feed-forward network.
     pub(crate) inner: u64,
-    /// Whether the feed-forward network has a gate.
     pub(crate) gated: bool,
     /// Biases of attention; the feed-forward network has them where attention has any.
     pub(crate) biases: Biases,
-    /// Whether norms are layer norms, with mean and bias.
     pub(crate) layer_norms: bool,
     /// Whether norms stand behind the blocks, as in the first transformers.
     pub(crate) norms_behind: bool,
-    /// Where the matrices stand.
     pub(crate) modules: ModulePaths,
 }
 
@@ -153,7 +135,6 @@ impl Seq2SeqLayer {
         self.layers(count, more, true)
     }
 
-    /// A norm of this kind.
     pub(crate) fn norm(&self, name: &'static str) -> Unit {
         let norm = Norm::residual(name, self.hidden);
         Unit::Norm(if self.layer_norms { norm.layer() } else { norm })
@@ -179,25 +160,15 @@ impl Seq2SeqLayer {
     }
 
     fn core(&self, class: &'static str, mask: Mask, cache: KvCache) -> Unit {
-        Unit::Attention(Attention {
-            class,
-            heads: self.heads,
-            kv_heads: self.heads,
-            qk_width: self.head_dim,
-            v_width: self.head_dim,
-            mask,
-            cache,
-            sinks: 0,
-            storage: PLAIN,
-        })
+        Unit::Attention(Attention::plain(class, [self.heads; 2], self.head_dim, mask, cache))
     }
 
     fn output(&self, class: &'static str, module: &'static str) -> [Unit; 2] {
         let output = Linear::new("o_proj", class, self.columns(), [Dim::whole(self.hidden)])
             .at(module)
             .bias(self.biases != Biases::None)
-            .formula("2·T·H·d·h");
-        [Unit::Linear(output), all_reduce(self.hidden)]
+            .unit("2·T·H·d·h");
+        [output, all_reduce(self.hidden)]
     }
 
     /// The number of the output without a bias, where keys stand at `keys`.
@@ -205,34 +176,32 @@ impl Seq2SeqLayer {
         (self.biases == Biases::AllButKeys).then_some(keys)
     }
 
-    /// Attention to the own sequence.
     fn own(&self, decodes: bool) -> Vec<Unit> {
         let (mask, cache) = if decodes { (Mask::Causal, KvCache::Own) } else { (Mask::All, KvCache::None) };
         let qkv = Linear::new("qkv_proj", "attn.qkv", Dim::whole(self.hidden), [self.columns(); 3])
             .at(self.modules.own[0])
             .bias(self.biases != Biases::None)
             .unbiased(self.unbiased(1))
-            .formula("6·T·h·H·d");
-        let mut units = vec![Unit::Linear(qkv), self.core("attn.core", mask, cache)];
+            .unit("6·T·h·H·d");
+        let mut units = vec![qkv, self.core("attn.core", mask, cache)];
         units.extend(self.output("attn.o", self.modules.own[1]));
         units
     }
 
-    /// Attention to the encoder, whose keys and values are made once.
     fn cross(&self) -> Vec<Unit> {
         let [queries, keys, output] = self.modules.cross;
         let bias = self.biases != Biases::None;
         let queries = Linear::new("cross_q_proj", "cross.q", Dim::whole(self.hidden), [self.columns()])
             .at(queries)
             .bias(bias)
-            .formula("2·T·h·H·d");
+            .unit("2·T·h·H·d");
         let keys = Linear::new("cross_kv_proj", "cross.kv", Dim::whole(self.hidden), [self.columns(); 2])
             .at(keys)
             .bias(bias)
             .unbiased(self.unbiased(0))
             .rows(LinearRows::Media)
-            .formula("4·N·h·H·d");
-        let mut units = vec![Unit::Linear(queries), Unit::Linear(keys)];
+            .unit("4·N·h·H·d");
+        let mut units = vec![queries, keys];
         units.push(self.core("cross.core", Mask::Cross, KvCache::Own));
         units.extend(self.output("cross.o", output));
         units
@@ -250,16 +219,43 @@ impl Seq2SeqLayer {
             .at(first)
             .bias(bias)
             .vector(operations * self.inner)
-            .formula(formula);
+            .unit(formula);
         let down = Linear::new("down_proj", "mlp", columns, [Dim::whole(self.hidden)])
             .at(last)
             .bias(bias)
-            .formula("2·T·i·h");
-        vec![Unit::Linear(up), Unit::Linear(down), all_reduce(self.hidden)]
+            .unit("2·T·i·h");
+        vec![up, down, all_reduce(self.hidden)]
     }
 }
 
-/// The table of tokens that the encoder reads: the decoder's, or its own.
+/// The layers of BART or Whisper by keys that they share: those that encode, and those that decode.
+pub(crate) fn fairseq(
+    sizes: &mut Sizes,
+    hidden: u64,
+    [heads, inner, layers]: [u64; 3],
+    biases: Biases,
+    norms_behind: bool,
+) -> Result<[(Seq2SeqLayer, usize); 2], ConfigError> {
+    let mut read = |heads_key, inner_key| {
+        let heads = sizes.size(heads_key, heads)?;
+        Ok(Seq2SeqLayer {
+            hidden,
+            heads,
+            head_dim: sizes.head_dim(heads_key, hidden, heads)?,
+            inner: sizes.size(inner_key, inner)?,
+            gated: false,
+            biases,
+            layer_norms: true,
+            norms_behind,
+            modules: FAIRSEQ,
+        })
+    };
+    let encoder = read("encoder_attention_heads", "encoder_ffn_dim")?;
+    let decoder = read("decoder_attention_heads", "decoder_ffn_dim")?;
+    let encoder = (encoder, sizes.layers("encoder_layers", layers)?);
+    Ok([encoder, (decoder, sizes.layers("decoder_layers", layers)?)])
+}
+
 pub(crate) fn encoder_embedding(vocab: u64, hidden: u64, shared: bool) -> Vec<Unit> {
     let mut units = embedding(vocab, hidden, false);
     if let Some(Unit::Embedding(Embedding { shared: is_shared, .. })) = units.first_mut() {

@@ -1,14 +1,13 @@
 //! Shapes that many families share: grouped-query attention, gated and plain feed-forward networks,
 //! mixtures of experts, the ends of a language model.
 
+use crate::config::{ConfigError, Keys};
 use crate::precision::{Dtype, Storage};
 use crate::step::Mask;
 use crate::units::{Attention, Collective, Dim, Embedding, Experts, KvCache, Linear, LinearRows, Norm, Unit};
 
-/// What is normalised of queries and keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QkNorm {
-    /// Nothing.
     None,
     /// Each head, all with the same weights.
     Head,
@@ -16,42 +15,27 @@ pub(crate) enum QkNorm {
     Full,
 }
 
-/// Grouped-query attention with its projections.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gqa {
-    /// Width of the residual stream.
     pub(crate) hidden: u64,
-    /// Query heads.
     pub(crate) heads: u64,
-    /// Key and value heads.
     pub(crate) kv_heads: u64,
-    /// Width of a query and key.
     pub(crate) head_dim: u64,
-    /// Width of a value.
     pub(crate) v_head_dim: u64,
-    /// Whether queries, keys and values have biases.
     pub(crate) qkv_bias: bool,
-    /// Whether the output has a bias.
     pub(crate) o_bias: bool,
-    /// What is normalised of queries and keys.
     pub(crate) qk_norm: QkNorm,
-    /// Whether the query projection also makes a gate for the result.
     pub(crate) gated: bool,
     /// Elements of a head that are rotated.
     pub(crate) rotated: u64,
-    /// Which keys a query sees.
     pub(crate) mask: Mask,
-    /// Whose keys and values are read.
     pub(crate) cache: KvCache,
-    /// Whether each head has a sink.
     pub(crate) sinks: bool,
     /// Whether keys serve as values too, so that there is no value projection.
     pub(crate) keys_as_values: bool,
 }
 
 impl Gqa {
-    /// Causal attention without biases, norms or gates.
-    #[must_use]
     pub(crate) fn plain(hidden: u64, heads: u64, kv_heads: u64, head_dim: u64) -> Self {
         Self {
             hidden,
@@ -71,8 +55,6 @@ impl Gqa {
         }
     }
 
-    /// Its parts, to the sum over devices.
-    #[must_use]
     pub(crate) fn units(&self) -> Vec<Unit> {
         let Gqa { hidden, heads, kv_heads, head_dim, v_head_dim, .. } = *self;
         let own = self.cache != KvCache::Shared;
@@ -84,13 +66,13 @@ impl Gqa {
             }
         }
         let normed = heads + if own { kv_heads } else { 0 };
-        let mut units = vec![Unit::Linear(
+        let mut units = vec![
             Linear::new("qkv_proj", "attn.qkv", Dim::whole(hidden), outputs)
                 .at("self_attn.q_proj")
                 .bias(self.qkv_bias)
                 .vector(3 * normed * self.rotated.min(head_dim))
-                .formula(if self.gated { "2·T·h·(2·H + 2·K)·d" } else { "2·T·h·(H + 2·K)·d" }),
-        )];
+                .unit(if self.gated { "2·T·h·(2·H + 2·K)·d" } else { "2·T·h·(H + 2·K)·d" }),
+        ];
         let parameters = match self.qk_norm {
             QkNorm::None => 0,
             QkNorm::Head if own => 2 * head_dim,
@@ -102,24 +84,16 @@ impl Gqa {
             let norm = Norm::fused("qk_norm", "norm", normed * head_dim, parameters).with_keys(keys);
             units.push(Unit::Norm(norm));
         }
-        units.push(Unit::Attention(Attention {
-            class: "attn.core",
-            heads,
-            kv_heads,
-            qk_width: head_dim,
-            v_width: v_head_dim,
-            mask: self.mask,
-            cache: self.cache,
-            sinks: if self.sinks { heads } else { 0 },
-            storage: PLAIN,
-        }));
-        units.push(Unit::Linear(
+        let core = Attention::plain("attn.core", [heads, kv_heads], head_dim, self.mask, self.cache);
+        let sinks = if self.sinks { heads } else { 0 };
+        units.push(Unit::Attention(Attention { v_width: v_head_dim, sinks, ..core }));
+        units.push(
             Linear::new("o_proj", "attn.o", Dim::split(heads, v_head_dim), [Dim::whole(hidden)])
                 .at("self_attn.o_proj")
                 .bias(self.o_bias)
-                .formula("2·T·H·d·h"),
-        ));
-        units.push(Unit::Collective(Collective::AllReduce { width: hidden }));
+                .unit("2·T·H·d·h"),
+        );
+        units.push(all_reduce(hidden));
         units
     }
 }
@@ -127,80 +101,85 @@ impl Gqa {
 /// Stands in until the checkpoint's formats are known.
 pub(crate) const PLAIN: Storage = Storage::plain(Dtype::Bf16);
 
-/// A feed-forward network with a gate: three matrices.
-#[must_use]
+/// Operations of the vector units for a SiLU.
+pub(crate) const SILU: u64 = 4;
+
 pub(crate) fn gated_mlp(class: &'static str, hidden: u64, inner: u64, bias: bool) -> Vec<Unit> {
     let (up, down) = match class {
         "moe.shared" => ("mlp.shared_experts.gate_proj", "mlp.shared_experts.down_proj"),
         _ => ("mlp.gate_proj", "mlp.down_proj"),
     };
     vec![
-        Unit::Linear(
-            Linear::new(
-                "gate_up_proj",
-                class,
-                Dim::whole(hidden),
-                [Dim::split(inner, 1), Dim::split(inner, 1)],
-            )
+        Linear::new("gate_up_proj", class, Dim::whole(hidden), [Dim::split(inner, 1), Dim::split(inner, 1)])
             .at(up)
             .bias(bias)
             // SiLU takes about four operations, the product with the gate one.
             .vector(5 * inner)
-            .formula("4·T·h·i"),
-        ),
-        Unit::Linear(
-            Linear::new("down_proj", class, Dim::split(inner, 1), [Dim::whole(hidden)])
-                .at(down)
-                .bias(bias)
-                .formula("2·T·i·h"),
-        ),
+            .unit("4·T·h·i"),
+        Linear::new("down_proj", class, Dim::split(inner, 1), [Dim::whole(hidden)])
+            .at(down)
+            .bias(bias)
+            .unit("2·T·i·h"),
     ]
 }
 
-/// A feed-forward network without a gate: two matrices.
-#[must_use]
+pub(crate) fn dense_mlp(hidden: u64, inner: u64, bias: bool) -> Vec<Unit> {
+    let mut units = gated_mlp("mlp", hidden, inner, bias);
+    units.push(all_reduce(hidden));
+    units
+}
+
 pub(crate) fn plain_mlp(class: &'static str, hidden: u64, inner: u64, bias: bool) -> Vec<Unit> {
     vec![
-        Unit::Linear(
-            Linear::new("up_proj", class, Dim::whole(hidden), [Dim::split(inner, 1)])
-                .at("mlp.up_proj")
-                .bias(bias)
-                .vector(4 * inner)
-                .formula("2·T·h·i"),
-        ),
-        Unit::Linear(
-            Linear::new("down_proj", class, Dim::split(inner, 1), [Dim::whole(hidden)])
-                .at("mlp.down_proj")
-                .bias(bias)
-                .formula("2·T·i·h"),
-        ),
+        Linear::new("up_proj", class, Dim::whole(hidden), [Dim::split(inner, 1)])
+            .at("mlp.up_proj")
+            .bias(bias)
+            .vector(4 * inner)
+            .unit("2·T·h·i"),
+        Linear::new("down_proj", class, Dim::split(inner, 1), [Dim::whole(hidden)])
+            .at("mlp.down_proj")
+            .bias(bias)
+            .unit("2·T·i·h"),
     ]
 }
 
-/// A mixture of experts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mixture {
-    /// Width of the residual stream.
     pub(crate) hidden: u64,
-    /// Experts.
     pub(crate) experts: u64,
-    /// Experts that each token visits.
     pub(crate) top_k: u64,
-    /// Width inside an expert.
     pub(crate) inner: u64,
     /// Width inside the shared expert; 0 for none.
     pub(crate) shared: u64,
-    /// Whether the shared expert has a gate of one output.
     pub(crate) shared_gate: bool,
-    /// Whether experts have biases.
     pub(crate) bias: bool,
-    /// Whether the router has a bias.
     pub(crate) router_bias: bool,
 }
 
 impl Mixture {
-    /// Its parts, to the sum over devices.
-    #[must_use]
+    pub(crate) fn plain(hidden: u64, experts: u64, top_k: u64, inner: u64) -> Self {
+        let (shared_gate, bias, router_bias) = (false, false, false);
+        Self { hidden, experts, top_k, inner, shared: 0, shared_gate, bias, router_bias }
+    }
+
+    /// Reads the number of experts and the width of one, each with its key and default.
+    pub(crate) fn read(
+        keys: &Keys,
+        hidden: u64,
+        (own, experts): (&'static str, u64),
+        top_k: u64,
+        (width, inner): (&str, u64),
+    ) -> Result<Self, ConfigError> {
+        let experts = keys.experts_or(own, experts)?;
+        let top_k = keys.size_or("num_experts_per_tok", top_k)?;
+        Self::plain(hidden, experts, top_k, keys.size_or(width, inner)?).checked(keys, "num_experts_per_tok")
+    }
+
+    pub(crate) fn checked(self, keys: &Keys, key: &str) -> Result<Self, ConfigError> {
+        check_experts(keys, key, self.top_k, self.experts)?;
+        Ok(self)
+    }
+
     pub(crate) fn units(&self) -> Vec<Unit> {
         let mut units = vec![
             router(self.hidden, self.experts, self.router_bias),
@@ -221,10 +200,10 @@ impl Mixture {
             units.extend(gated_mlp("moe.shared", self.hidden, self.shared, false));
         }
         if self.shared_gate && self.shared > 0 {
-            units.push(Unit::Linear(
+            units.push(
                 Linear::new("shared_gate", "moe.shared", Dim::whole(self.hidden), [Dim::whole(1)])
-                    .formula("2·T·h"),
-            ));
+                    .unit("2·T·h"),
+            );
         }
         units.push(Unit::Collective(Collective::Experts {
             width: self.hidden,
@@ -236,24 +215,17 @@ impl Mixture {
 }
 
 /// What chooses experts. Never quantised: a wrong choice costs more than the bytes saved.
-#[must_use]
 pub(crate) fn router(hidden: u64, experts: u64, bias: bool) -> Unit {
-    Unit::Linear(
-        Linear::new("router", "moe.router", Dim::whole(hidden), [Dim::whole(experts)])
-            .bias(bias)
-            .vector(5 * experts)
-            .formula("2·T·h·E"),
-    )
+    Linear::new("router", "moe.router", Dim::whole(hidden), [Dim::whole(experts)])
+        .bias(bias)
+        .vector(5 * experts)
+        .unit("2·T·h·E")
 }
 
-/// The sum behind a dense feed-forward network.
-#[must_use]
 pub(crate) fn all_reduce(hidden: u64) -> Unit {
     Unit::Collective(Collective::AllReduce { width: hidden })
 }
 
-/// A layer as most have it: norm, attention, norm, feed-forward.
-#[must_use]
 pub(crate) fn pre_norm(hidden: u64, attention: Vec<Unit>, feed_forward: Vec<Unit>) -> Vec<Unit> {
     let mut units = vec![Unit::Norm(Norm::residual("input_layernorm", hidden))];
     units.extend(attention);
@@ -262,8 +234,6 @@ pub(crate) fn pre_norm(hidden: u64, attention: Vec<Unit>, feed_forward: Vec<Unit
     units
 }
 
-/// What stands before the layers.
-#[must_use]
 pub(crate) fn embedding(vocab: u64, hidden: u64, tied: bool) -> Vec<Unit> {
     vec![
         Unit::Embedding(Embedding {
@@ -278,18 +248,42 @@ pub(crate) fn embedding(vocab: u64, hidden: u64, tied: bool) -> Vec<Unit> {
     ]
 }
 
-/// What stands after the layers: the last norm and the head.
-#[must_use]
 pub(crate) fn head(vocab: u64, hidden: u64, tied: bool) -> Vec<Unit> {
-    let mut head = Linear::new("lm_head", "lm_head", Dim::whole(hidden), [Dim::split(vocab, 1)])
-        .rows(LinearRows::Sampled)
-        .formula("2·rows·h·V");
+    let head = Linear::new("lm_head", "lm_head", Dim::whole(hidden), [Dim::split(vocab, 1)]);
     // A shared table keeps the embedding's format.
-    head.module = if tied { None } else { Some("lm_head") };
-    head.shared = tied;
+    let module = if tied { None } else { Some("lm_head") };
+    let head = Linear { module, shared: tied, rows: LinearRows::Sampled, ..head };
     vec![
         Unit::Norm(Norm::residual("norm", hidden)),
-        Unit::Linear(head),
+        head.unit("2·rows·h·V"),
         Unit::Collective(Collective::GatherLogits { width: vocab }),
     ]
+}
+
+/// Gives parts that stand at the first of a pair the second as their place.
+pub(crate) fn renamed(mut units: Vec<Unit>, names: &[(&str, &'static str)]) -> Vec<Unit> {
+    let new = |old: &str| names.iter().find(|(from, _)| *from == old).map(|(_, to)| *to);
+    for unit in &mut units {
+        match unit {
+            Unit::Linear(linear) => {
+                if let Some(name) = linear.module.and_then(new) {
+                    linear.module = Some(name);
+                }
+            }
+            Unit::Experts(experts) => {
+                if let Some(name) = new(experts.module) {
+                    experts.module = name;
+                }
+            }
+            _ => {}
+        }
+    }
+    units
+}
+
+pub(crate) fn check_experts(keys: &Keys, key: &str, top_k: u64, experts: u64) -> Result<(), ConfigError> {
+    if top_k > experts {
+        return Err(keys.wrong(key, "at most as many experts as there are"));
+    }
+    Ok(())
 }

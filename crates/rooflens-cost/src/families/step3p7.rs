@@ -1,107 +1,76 @@
 //! Step-3.5-Flash and Step-3.7-Flash (text): window layers with more heads than the others, a gate for
 //! each head, a shared expert. Transformers' `Step3p7ForConditionalGeneration`.
 
-use super::lists::{DENSE_OR_SPARSE, by_word};
-use super::shapes::{Gqa, Mixture, QkNorm, all_reduce, gated_mlp, pre_norm};
-use super::trunk::{Trunk, TrunkDefaults, check_experts, check_heads, mask_of, window_or};
-use super::{Design, Family, FamilyConfig};
+use super::design::{Design, FamilyConfig};
+use super::shapes::{Gqa, Mixture, QkNorm, dense_mlp, gated_mlp, pre_norm};
+use super::trunk::{Class, DENSE_OR_SPARSE, Trunk, by_word, check_heads, mask_of, window_or};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Dim, Linear, Unit};
 use crate::vision;
 
-/// Key heads have two spellings, and so their default with them.
-const CLASS: TrunkDefaults = TrunkDefaults {
-    vocab: 128_815,
-    hidden: 4_096,
-    layers: 45,
-    heads: 64,
-    kv_heads: None,
-    head_dim: Some(128),
-};
+const CLASS: Class =
+    Class { vocab: 128_815, hidden: 4_096, layers: 45, heads: 64, kv_heads: None, head_dim: Some(128) };
 
 const KINDS: &str = "full_attention or sliding_attention for each layer";
 
-/// The family.
-pub(crate) struct Step3p7;
-
-impl Family for Step3p7 {
-    fn name(&self) -> &'static str {
-        "step3p7"
+pub(super) fn read(config: &FamilyConfig) -> Result<Design, ConfigError> {
+    let keys = &config.text;
+    // A buffer and factors of the router: no shapes.
+    keys.ignore(&[
+        "use_moe_router_bias",
+        "moe_router_scaling_factor",
+        "moe_router_activation",
+        "norm_expert_weight",
+    ]);
+    for key in ["moe_every_n_layer", "n_shared_experts"] {
+        if keys.count_or(key, 1)? != 1 {
+            return Err(keys.wrong(key, "1"));
+        }
     }
-
-    fn about(&self) -> &'static str {
-        "Step-3.5-Flash, Step-3.7-Flash"
+    let mut trunk = Trunk::read(keys, CLASS)?;
+    let rows_in_file = trunk.vocab;
+    // Transformers' class takes sizes from `text_config` alone. Flat files repeat its own sizes in all
+    // but the rows of the embedding, which they round up: what is counted is what the class builds.
+    let is_flat = config.model_type == "step3p7" && !config.nested;
+    if is_flat {
+        trunk.vocab = CLASS.vocab;
     }
-
-    fn model_types(&self) -> &'static [&'static str] {
-        &["step3p7", "step3p5"]
+    let Trunk { hidden, heads, head_dim, layers: depth, .. } = trunk;
+    let kv_heads = any(keys, &["num_key_value_heads", "num_attention_groups"], 8)?;
+    let bias = keys.flag_or("attention_bias", false)?;
+    let mlp_bias = keys.flag_or("mlp_bias", false)?;
+    let full = Gqa { qkv_bias: bias, o_bias: bias, qk_norm: QkNorm::Head, kv_heads, ..trunk.attention() };
+    check_heads(keys, heads, kv_heads, head_dim)?;
+    let windowed =
+        Gqa { heads: window_heads(keys, heads, kv_heads)?, mask: mask_of(window_or(keys, None)?), ..full };
+    check_heads(keys, windowed.heads, kv_heads, head_dim)?;
+    let dense = dense_mlp(hidden, keys.size_or("intermediate_size", 11_264)?, mlp_bias);
+    let sparse = experts(keys, hidden, mlp_bias)?;
+    let windows = by_word(keys, "layer_types", depth, "sliding_attention", "full_attention", KINDS)?
+        .unwrap_or_else(|| vec![false; depth]);
+    let layers = windows.into_iter().zip(sparse_layers(keys, depth)?).map(|(window, has_experts)| {
+        let attention = attention(if window { &windowed } else { &full });
+        pre_norm(hidden, attention, if has_experts { sparse.clone() } else { dense.clone() })
+    });
+    // The class asks the whole, which a flat file is itself.
+    let tied = config.root.flag_or("tie_word_embeddings", false)?;
+    let mut design = trunk.decoder(tied, layers);
+    // The generation before has no tower.
+    if config.model_type == "step3p7" {
+        design.vision = Some(vision::step3p7::read(&config.root, hidden)?);
     }
-
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
-        let keys = &config.text;
-        // A buffer and factors of the router: no shapes.
-        keys.ignore(&[
-            "use_moe_router_bias",
-            "moe_router_scaling_factor",
-            "moe_router_activation",
-            "norm_expert_weight",
-        ]);
-        for key in ["moe_every_n_layer", "n_shared_experts"] {
-            if keys.count_or(key, 1)? != 1 {
-                return Err(keys.wrong(key, "1"));
-            }
-        }
-        let mut trunk = Trunk::read(keys, CLASS)?;
-        let rows_in_file = trunk.vocab;
-        // Transformers' class takes sizes from `text_config` alone. Flat files repeat its own sizes in all
-        // but the rows of the embedding, which they round up: what is counted is what the class builds.
-        let is_flat = config.model_type == "step3p7" && !config.nested;
-        if is_flat {
-            trunk.vocab = CLASS.vocab;
-        }
-        let Trunk { hidden, heads, head_dim, layers: depth, .. } = trunk;
-        let kv_heads = any(keys, &["num_key_value_heads", "num_attention_groups"], 8)?;
-        let bias = keys.flag_or("attention_bias", false)?;
-        let mlp_bias = keys.flag_or("mlp_bias", false)?;
-        let full = Gqa { qkv_bias: bias, o_bias: bias, qk_norm: QkNorm::Head, kv_heads, ..trunk.attention() };
-        check_heads(keys, heads, kv_heads, head_dim)?;
-        let windowed = Gqa {
-            heads: window_heads(keys, heads, kv_heads)?,
-            mask: mask_of(window_or(keys, None)?),
-            ..full
-        };
-        check_heads(keys, windowed.heads, kv_heads, head_dim)?;
-        let mut dense = gated_mlp("mlp", hidden, keys.size_or("intermediate_size", 11_264)?, mlp_bias);
-        dense.push(all_reduce(hidden));
-        let sparse = experts(keys, hidden, mlp_bias)?;
-        let windows = by_word(keys, "layer_types", depth, "sliding_attention", "full_attention", KINDS)?
-            .unwrap_or_else(|| vec![false; depth]);
-        let layers = windows.into_iter().zip(sparse_layers(keys, depth)?).map(|(window, has_experts)| {
-            let attention = attention(if window { &windowed } else { &full });
-            pre_norm(hidden, attention, if has_experts { sparse.clone() } else { dense.clone() })
-        });
-        let layers = layers.collect();
-        // The class asks the whole, which a flat file is itself.
-        let tied = config.root.flag_or("tie_word_embeddings", false)?;
-        let mut design = trunk.decoder(tied, layers);
-        // The generation before has no tower.
-        if config.model_type == "step3p7" {
-            design.vision = Some(vision::step3p7::read(&config.root, hidden)?);
-        }
-        if is_flat && rows_in_file != CLASS.vocab {
-            design.notes.push(format!(
-                "vocab_size {rows_in_file} of a flat file is not read by Transformers' class: {} rows are counted",
-                CLASS.vocab
-            ));
-        }
-        if keys.has("num_nextn_predict_layers") {
-            design.notes.push("draft layers are not counted: the files do not give their shape".to_owned());
-        }
-        Ok(design)
+    if is_flat && rows_in_file != CLASS.vocab {
+        design.notes.push(format!(
+            "vocab_size {rows_in_file} of a flat file is not read by Transformers' class: {} rows are counted",
+            CLASS.vocab
+        ));
     }
+    if keys.has("num_nextn_predict_layers") {
+        design.notes.push("draft layers are not counted: the files do not give their shape".to_owned());
+    }
+    Ok(design)
 }
 
-/// The first of several spellings that is there.
 fn any(keys: &Keys, spellings: &[&str], default: u64) -> Result<u64, ConfigError> {
     let mut found = None;
     for key in spellings {
@@ -111,7 +80,6 @@ fn any(keys: &Keys, spellings: &[&str], default: u64) -> Result<u64, ConfigError
     Ok(found.unwrap_or(default))
 }
 
-/// Heads of window layers.
 fn window_heads(keys: &Keys, heads: u64, kv_heads: u64) -> Result<u64, ConfigError> {
     let legacy = match keys.inside("attention_other_setting") {
         Some(legacy) => {
@@ -143,17 +111,13 @@ fn sparse_layers(keys: &Keys, depth: usize) -> Result<Vec<bool>, ConfigError> {
 
 fn experts(keys: &Keys, hidden: u64, bias: bool) -> Result<Vec<Unit>, ConfigError> {
     let spellings = ["n_routed_experts", "moe_num_experts", "num_local_experts", "num_experts"];
-    let mixture = Mixture {
+    let mixture = Mixture::plain(
         hidden,
-        experts: any(keys, &spellings, 288)?,
-        top_k: any(keys, &["num_experts_per_tok", "moe_top_k"], 8)?,
-        inner: keys.size_or("moe_intermediate_size", 1_280)?,
-        shared: 0,
-        shared_gate: false,
-        bias: false,
-        router_bias: false,
-    };
-    check_experts(keys, "num_experts_per_tok", mixture.top_k, mixture.experts)?;
+        any(keys, &spellings, 288)?,
+        any(keys, &["num_experts_per_tok", "moe_top_k"], 8)?,
+        keys.size_or("moe_intermediate_size", 1_280)?,
+    )
+    .checked(keys, "num_experts_per_tok")?;
     let mut units = mixture.units();
     let shared = any(keys, &["share_expert_dim", "share_expert_dims"], 1_280)?;
     let sum = units.len().saturating_sub(1);
@@ -161,15 +125,12 @@ fn experts(keys: &Keys, hidden: u64, bias: bool) -> Result<Vec<Unit>, ConfigErro
     Ok(units)
 }
 
-/// Attention whose result each head's gate scales.
 fn attention(shape: &Gqa) -> Vec<Unit> {
     let mut units = shape.units();
-    let gate = Unit::Linear(
-        Linear::new("g_proj", "attn.gate", Dim::whole(shape.hidden), [Dim::split(shape.heads, 1)])
-            .at("self_attn.g_proj")
-            .vector(shape.heads * (shape.head_dim + 4))
-            .formula("2·T·h·H"),
-    );
+    let gate = Linear::new("g_proj", "attn.gate", Dim::whole(shape.hidden), [Dim::split(shape.heads, 1)])
+        .at("self_attn.g_proj")
+        .vector(shape.heads * (shape.head_dim + 4))
+        .unit("2·T·h·H");
     units.insert(1, gate);
     units
 }

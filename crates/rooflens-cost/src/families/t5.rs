@@ -1,29 +1,20 @@
 //! T5 (arXiv 1910.10683), T5 1.1, Flan-T5, mT5 (arXiv 2010.11934) and UMT5 (arXiv 2304.09151);
 //! Transformers' `T5ForConditionalGeneration` and its like.
 
+use super::design::{Design, EncoderDesign, FamilyConfig};
 use super::seq2seq::{Biases, ModulePaths, Seq2SeqLayer, Sizes, encoder_embedding, table};
-use super::{Design, EncoderDesign, Family, FamilyConfig};
 use crate::config::{ConfigError, Keys};
-use crate::encoder::EncoderInput;
+use crate::model::EncoderInput;
 use crate::units::Unit;
 
-/// T5.
-pub(crate) struct T5;
-/// mT5.
-pub(crate) struct Mt5;
-/// UMT5.
-pub(crate) struct Umt5;
-
-/// Keys with their other names.
-const ALIASES: &[(&str, &str)] = &[
+pub(super) const ALIASES: &[(&str, &str)] = &[
     ("d_model", "hidden_size"),
     ("num_layers", "num_hidden_layers"),
     ("num_heads", "num_attention_heads"),
     ("d_kv", "head_dim"),
 ];
 
-/// What a configuration class takes for keys that a file leaves out.
-struct Class {
+pub(super) struct Class {
     vocab: u64,
     inner: u64,
     layers: u64,
@@ -33,7 +24,7 @@ struct Class {
     distances_everywhere: bool,
 }
 
-const T5_CLASS: Class = Class {
+pub(super) const T5_CLASS: Class = Class {
     vocab: 32_128,
     inner: 2048,
     layers: 6,
@@ -41,7 +32,7 @@ const T5_CLASS: Class = Class {
     activation: "relu",
     distances_everywhere: false,
 };
-const MT5_CLASS: Class = Class {
+pub(super) const MT5_CLASS: Class = Class {
     vocab: 250_112,
     inner: 1024,
     layers: 8,
@@ -49,7 +40,7 @@ const MT5_CLASS: Class = Class {
     activation: "gated-gelu",
     distances_everywhere: false,
 };
-const UMT5_CLASS: Class = Class { distances_everywhere: true, ..MT5_CLASS };
+pub(super) const UMT5_CLASS: Class = Class { distances_everywhere: true, ..MT5_CLASS };
 
 const DECODER: ModulePaths = ModulePaths {
     own: ["layer.0.SelfAttention.q", "layer.0.SelfAttention.o"],
@@ -58,79 +49,12 @@ const DECODER: ModulePaths = ModulePaths {
 };
 const ENCODER: ModulePaths =
     ModulePaths { feed_forward: ["layer.1.DenseReluDense.wi", "layer.1.DenseReluDense.wo"], ..DECODER };
-/// The same with a gate, whose matrices are numbered.
 const GATED: [[&str; 2]; 2] = [
     ["layer.1.DenseReluDense.wi_0", "layer.1.DenseReluDense.wo"],
     ["layer.2.DenseReluDense.wi_0", "layer.2.DenseReluDense.wo"],
 ];
 
-impl Family for T5 {
-    fn name(&self) -> &'static str {
-        "t5"
-    }
-
-    fn about(&self) -> &'static str {
-        "T5, T5 1.1, Flan-T5 (encoder-decoder)"
-    }
-
-    fn model_types(&self) -> &'static [&'static str] {
-        &["t5"]
-    }
-
-    fn aliases(&self) -> &'static [(&'static str, &'static str)] {
-        ALIASES
-    }
-
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
-        read(config, &T5_CLASS)
-    }
-}
-
-impl Family for Mt5 {
-    fn name(&self) -> &'static str {
-        "mt5"
-    }
-
-    fn about(&self) -> &'static str {
-        "mT5 (encoder-decoder)"
-    }
-
-    fn model_types(&self) -> &'static [&'static str] {
-        &["mt5"]
-    }
-
-    fn aliases(&self) -> &'static [(&'static str, &'static str)] {
-        ALIASES
-    }
-
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
-        read(config, &MT5_CLASS)
-    }
-}
-
-impl Family for Umt5 {
-    fn name(&self) -> &'static str {
-        "umt5"
-    }
-
-    fn about(&self) -> &'static str {
-        "UMT5 (encoder-decoder)"
-    }
-
-    fn model_types(&self) -> &'static [&'static str] {
-        &["umt5"]
-    }
-
-    fn aliases(&self) -> &'static [(&'static str, &'static str)] {
-        ALIASES
-    }
-
-    fn read(&self, config: &FamilyConfig) -> Result<Design, ConfigError> {
-        read(config, &UMT5_CLASS)
-    }
-}
-
-fn read(config: &FamilyConfig, class: &Class) -> Result<Design, ConfigError> {
+pub(super) fn read(config: &FamilyConfig, class: &Class) -> Result<Design, ConfigError> {
     let keys = &config.text;
     let mut sizes = Sizes::of(config, ALIASES)?;
     let vocab = sizes.size("vocab_size", class.vocab)?;

@@ -1,7 +1,7 @@
 //! The keys that nearly every decoder has, read with the defaults of its configuration class, and the
 //! shapes of layers that some families share.
 
-use super::Design;
+use super::design::Design;
 use super::shapes::Gqa;
 use crate::config::{ConfigError, Keys};
 use crate::step::Mask;
@@ -10,16 +10,11 @@ use crate::units::{Norm, Unit};
 /// The widest attention that is believed, all heads together: what products of sizes stay exact with.
 const WIDEST: u64 = 1 << 26;
 
-/// What a configuration class takes for keys that a file leaves out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TrunkDefaults {
-    /// `vocab_size`.
+pub(crate) struct Class {
     pub(crate) vocab: u64,
-    /// `hidden_size`.
     pub(crate) hidden: u64,
-    /// `num_hidden_layers`.
     pub(crate) layers: usize,
-    /// `num_attention_heads`.
     pub(crate) heads: u64,
     /// `num_key_value_heads`; none for as many as there are query heads.
     pub(crate) kv_heads: Option<u64>,
@@ -27,28 +22,20 @@ pub(crate) struct TrunkDefaults {
     pub(crate) head_dim: Option<u64>,
 }
 
-/// The sizes of a decoder.
 #[derive(Debug, Clone)]
 pub(crate) struct Trunk {
-    /// Rows of the embedding.
     pub(crate) vocab: u64,
-    /// Width of the residual stream.
     pub(crate) hidden: u64,
-    /// Layers.
     pub(crate) layers: usize,
-    /// Query heads.
     pub(crate) heads: u64,
-    /// Key and value heads.
     pub(crate) kv_heads: u64,
-    /// Width of a head.
     pub(crate) head_dim: u64,
-    /// What had to be assumed.
     notes: Vec<String>,
 }
 
 impl Trunk {
     /// Reads the sizes; those that are absent are the class's, and noted.
-    pub fn read(keys: &Keys, class: TrunkDefaults) -> Result<Self, ConfigError> {
+    pub fn read(keys: &Keys, class: Class) -> Result<Self, ConfigError> {
         let mut notes = Vec::new();
         let mut size = |key: &str, default: u64| -> Result<u64, ConfigError> {
             let found = keys.size_if(key)?;
@@ -79,15 +66,11 @@ impl Trunk {
         Ok(Self { vocab, hidden, layers, heads, kv_heads, head_dim, notes })
     }
 
-    /// Attention of these sizes, without biases, norms or gates.
-    #[must_use]
     pub(crate) fn attention(&self) -> Gqa {
         Gqa::plain(self.hidden, self.heads, self.kv_heads, self.head_dim)
     }
 
-    /// The model of these layers.
-    #[must_use]
-    pub(crate) fn decoder(self, tied: bool, layers: Vec<Vec<Unit>>) -> Design {
+    pub(crate) fn decoder(self, tied: bool, layers: impl IntoIterator<Item = Vec<Unit>>) -> Design {
         let mut design = Design::decoder(self.hidden, self.vocab, tied, layers);
         design.notes = self.notes;
         design
@@ -119,7 +102,6 @@ impl Trunk {
     }
 }
 
-/// Heads that cannot be dealt out, or that together are wider than anything.
 pub(crate) fn check_heads(keys: &Keys, heads: u64, kv_heads: u64, head_dim: u64) -> Result<(), ConfigError> {
     if !heads.is_multiple_of(kv_heads) {
         return Err(ConfigError::Contradiction {
@@ -134,21 +116,11 @@ pub(crate) fn check_heads(keys: &Keys, heads: u64, kv_heads: u64, head_dim: u64)
     Ok(())
 }
 
-/// Experts of which a token visits more than there are.
-pub(crate) fn check_experts(keys: &Keys, key: &str, top_k: u64, experts: u64) -> Result<(), ConfigError> {
-    if top_k > experts {
-        return Err(keys.wrong(key, "at most as many experts as there are"));
-    }
-    Ok(())
-}
-
 /// `sliding_window`: absent the class's, null for none.
 pub(crate) fn window_or(keys: &Keys, default: Option<u64>) -> Result<Option<u64>, ConfigError> {
     if keys.names("sliding_window") { keys.size_if("sliding_window") } else { Ok(default) }
 }
 
-/// A mask for every layer alike.
-#[must_use]
 pub(crate) fn mask_of(window: Option<u64>) -> Mask {
     window.map_or(Mask::Causal, Mask::Window)
 }
@@ -162,15 +134,11 @@ pub(crate) fn rotated(keys: &Keys, head_dim: u64, default: f64) -> Result<u64, C
     Ok((head_dim as f64 * share.min(1.0)).round() as u64)
 }
 
-/// A norm behind a block, before the residual is added.
-#[must_use]
 pub(crate) fn post_norm(name: &'static str, hidden: u64) -> Unit {
     // The sum with the residual is the next norm's.
     Unit::Norm(Norm { adds: false, ..Norm::residual(name, hidden) })
 }
 
-/// A layer with a norm before and behind each of its blocks, by the names of the four.
-#[must_use]
 pub(crate) fn sandwich(
     hidden: u64,
     names: [&'static str; 4],
@@ -185,3 +153,31 @@ pub(crate) fn sandwich(
     units.push(post_norm(names[3], hidden));
     units
 }
+
+/// Which layers a list of words calls `yes` rather than `no`, where the key is there.
+pub(crate) fn by_word(
+    keys: &Keys,
+    key: &str,
+    depth: usize,
+    yes: &str,
+    no: &str,
+    wanted: &'static str,
+) -> Result<Option<Vec<bool>>, ConfigError> {
+    let Some(words) = keys.texts(key)? else { return Ok(None) };
+    keys.check_length(key, words.len(), depth)?;
+    let of = |word: &str| match word {
+        word if word == yes => Ok(true),
+        word if word == no => Ok(false),
+        _ => Err(keys.wrong(key, wanted)),
+    };
+    words.into_iter().take(depth).map(of).collect::<Result<_, _>>().map(Some)
+}
+
+/// Which layers a list of numbers gives another number than 0, where the key is there.
+pub(crate) fn by_number(keys: &Keys, key: &str, depth: usize) -> Result<Option<Vec<bool>>, ConfigError> {
+    let Some(numbers) = keys.numbers(key)? else { return Ok(None) };
+    keys.check_length(key, numbers.len(), depth)?;
+    Ok(Some(numbers.into_iter().take(depth).map(|number| number != 0).collect()))
+}
+
+pub(crate) const DENSE_OR_SPARSE: &str = "dense or sparse for each layer";

@@ -1,26 +1,22 @@
 //! All the devices, found by name.
 
 use super::device::Device;
-use super::error::HardwareError;
-use super::{file, files};
+use super::{HardwareError, file, files};
 use crate::near;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// How many names an unknown one is answered with.
 const NEAR: usize = 5;
 
 /// The devices that are known, found by name.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     devices: Vec<Device>,
-    /// Index of the device, by every key under which it can be found.
     keys: BTreeMap<String, usize>,
 }
 
 impl Catalog {
     /// The devices Rooflens comes with.
-    #[must_use]
     pub fn embedded() -> &'static Catalog {
         static EMBEDDED: OnceLock<Catalog> = OnceLock::new();
         EMBEDDED.get_or_init(|| {
@@ -58,11 +54,12 @@ impl Catalog {
             let names = own_keys(&device);
             for (key, name) in &names {
                 if key.is_empty() {
-                    return Err(HardwareError::Nameless { file: file.to_owned(), name: name.clone() });
+                    let problem = format!("`{name}` is not a name: it has neither letter nor digit");
+                    return Err(HardwareError::Unusable { file: file.to_owned(), problem });
                 }
                 if let Some(&other) = taken.get(key) {
-                    let device = catalog.devices[other].name.clone();
-                    return Err(HardwareError::Taken { file: file.to_owned(), name: name.clone(), device });
+                    let problem = format!("`{name}` already names {}", catalog.devices[other].name);
+                    return Err(HardwareError::Unusable { file: file.to_owned(), problem });
                 }
             }
             let index = match catalog.named_like(&device) {
@@ -81,7 +78,6 @@ impl Catalog {
     }
 
     /// All the devices, in the order of their files' names, the user's last.
-    #[must_use]
     pub fn devices(&self) -> &[Device] {
         &self.devices
     }
@@ -117,7 +113,6 @@ impl Catalog {
         self.devices.len() - 1
     }
 
-    /// The device with the same name, not merely an alias of it.
     fn named_like(&self, device: &Device) -> Option<usize> {
         let wanted = bare_key(device, &device.name);
         self.devices.iter().position(|known| bare_key(known, &known.name) == wanted)
@@ -156,7 +151,6 @@ pub(super) fn own_keys(device: &Device) -> BTreeMap<String, String> {
     keys
 }
 
-/// The key of one of a device's names, without the vendor's.
 fn bare_key(device: &Device, name: &str) -> String {
     let key = near::key(name);
     match key.strip_prefix(&near::key(&device.vendor)) {

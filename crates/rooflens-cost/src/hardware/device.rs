@@ -1,6 +1,5 @@
 //! A device and what is known of it.
 
-use super::peaks::{Peak, Peaks};
 use crate::precision::Dtype;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +20,7 @@ pub struct Device {
     /// PCI vendor and device ids, as in `10de:2330`.
     pub pci_ids: Vec<String>,
     /// Dense matrix rates.
-    pub peaks: Peaks,
+    pub peaks: Vec<Rate>,
     /// Best BF16 matrix multiplication that was measured, in FLOP/s.
     pub measured_bf16_matmul_flops_per_s: Option<f64>,
     /// Device memory: what the driver reports where that is known, else the marketed size with 10^9 bytes
@@ -60,22 +59,27 @@ pub struct Device {
 }
 
 impl Device {
-    /// Dense peak in FLOP/s with the usual accumulation; see [`Peaks::peak_flops`].
-    #[must_use]
+    /// Dense peak in FLOP/s with the usual accumulation: FP32, as inference frameworks do (INT32 for integers).
     pub fn peak_flops(&self, dtype: Dtype) -> Option<f64> {
-        self.peaks.peak_flops(dtype)
+        let found = self.peaks.iter().find(|rate| rate.dtype == dtype && rate.accumulate.is_none());
+        found.map(|rate| rate.flops_per_s)
     }
 
-    /// The rate at which `dtype` multiplies here, if need be in a wider format; see
-    /// [`Peaks::matmul_peak`].
-    #[must_use]
+    /// The rate at which `dtype` multiplies: its own, or that of the next wider format the device has,
+    /// which a note then tells. Absent where the device has neither.
     pub fn matmul_peak(&self, dtype: Dtype) -> Option<Peak> {
-        self.peaks.matmul_peak(dtype)
+        if let Some(flops_per_s) = self.peak_flops(dtype) {
+            return Some(Peak { flops_per_s, dtype, note: None });
+        }
+        stand_ins(dtype).iter().find_map(|&wider| {
+            let flops_per_s = self.peak_flops(wider)?;
+            let note = format!("no {} peak: {} used", dtype.as_str(), wider.as_str());
+            Some(Peak { flops_per_s, dtype: wider, note: Some(note) })
+        })
     }
 
     /// The scale-up links that `devices` of a node have among themselves, of each, one direction: without a switch,
     /// those to devices outside of the group are of no use to it.
-    #[must_use]
     pub fn link_among(&self, devices: u64) -> Option<f64> {
         let all = self.link_bytes_per_s?;
         match self.direct_links {
@@ -88,9 +92,44 @@ impl Device {
 
     /// The arithmetic intensity in FLOP per byte above which a multiplication in `dtype` is bound by
     /// compute and below which by memory: [`Device::matmul_peak`] over the bandwidth.
-    #[must_use]
     pub fn ridge_flops_per_byte(&self, dtype: Dtype) -> Option<f64> {
         Some(self.matmul_peak(dtype)?.flops_per_s / self.bandwidth_bytes_per_s?)
+    }
+}
+
+/// A dense matrix rate of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rate {
+    /// Format of the factors.
+    pub dtype: Dtype,
+    /// Format of the sum; absent for the usual one, which is FP32 (INT32 for integers).
+    pub accumulate: Option<Dtype>,
+    /// Operations per second, a multiply and an add counted as two.
+    pub flops_per_s: f64,
+}
+
+/// The rate that bounds a multiplication.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Peak {
+    /// Operations per second, a multiply and an add counted as two.
+    pub(crate) flops_per_s: f64,
+    /// The format whose rate this is.
+    pub(crate) dtype: Dtype,
+    /// Says so where this is not the format that was asked for.
+    pub(crate) note: Option<String>,
+}
+
+/// What a kernel widens its factors to where the device cannot multiply them as they are. Never a
+/// narrower format: that would promise a rate at which the values do not fit.
+fn stand_ins(dtype: Dtype) -> &'static [Dtype] {
+    match dtype {
+        Dtype::Fp4 | Dtype::Fp6 => &[Dtype::Fp8, Dtype::Bf16, Dtype::Fp16, Dtype::Fp32],
+        Dtype::Int4 => &[Dtype::Int8, Dtype::Bf16, Dtype::Fp16, Dtype::Fp32],
+        Dtype::Fp8 | Dtype::Int8 => &[Dtype::Bf16, Dtype::Fp16, Dtype::Fp32],
+        Dtype::Bf16 => &[Dtype::Fp16, Dtype::Fp32],
+        Dtype::Fp16 => &[Dtype::Bf16, Dtype::Fp32],
+        Dtype::Tf32 => &[Dtype::Fp32],
+        Dtype::Fp32 => &[],
     }
 }
 
@@ -148,7 +187,6 @@ pub enum Confidence {
 
 impl Confidence {
     /// In words.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Confidence::Vendor => "the vendor's own",

@@ -1,8 +1,7 @@
 //! A device's file: its keys, and their way into base units.
 
-use super::device::{Confidence, Device, DeviceKind, Provenance, Provenances};
-use super::error::HardwareError;
-use super::peaks::{Peaks, Rate};
+use super::HardwareError;
+use super::device::{Confidence, Device, DeviceKind, Provenance, Provenances, Rate};
 use crate::precision::Dtype;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -12,7 +11,6 @@ const TERA: f64 = 1e12;
 const GB: f64 = 1e9;
 const MIB: f64 = 1_048_576.0;
 
-/// Reads a device from the text of a file; `file` is its name, for errors.
 pub(super) fn read(file: &str, text: &str) -> Result<Device, HardwareError> {
     let parsed: DeviceFile = toml::from_str(text)
         .map_err(|source| HardwareError::Toml { file: file.to_owned(), source: Box::new(source) })?;
@@ -85,79 +83,68 @@ struct Package {
 impl DeviceFile {
     fn device(self, file: &str) -> Result<Device, HardwareError> {
         let figures = Figures { file };
-        let provenance = |confidence, own: Option<&String>| {
-            Some(Provenance { source: own.unwrap_or(&self.source).clone(), confidence })
+        let provenance = |confidence, own: &Option<String>| {
+            Some(Provenance { source: own.as_ref().unwrap_or(&self.source).clone(), confidence })
         };
-        let mut device = Device {
+        let (compute, memory, package) = (self.compute.as_ref(), self.memory.as_ref(), self.package.as_ref());
+        let tflops = compute.and_then(|compute| compute.measured_bf16_matmul_tflops);
+        let reported = memory.and_then(|memory| memory.reported_bytes);
+        let size = memory.and_then(|memory| memory.size_gb);
+        let bandwidth = memory.and_then(|memory| memory.bandwidth_gb_per_s);
+        let (l2, llc) =
+            (package.and_then(|package| package.l2_mib), package.and_then(|package| package.llc_mib));
+        let units = package.and_then(|package| package.compute_units);
+        let watts = package.and_then(|package| package.tdp_watts);
+        let link = package.and_then(|package| package.link_gb_per_s);
+        let per_node = package.and_then(|package| package.devices_per_node);
+        let direct_links = package.and_then(|package| package.direct_links);
+        let host_link = package.and_then(|package| package.host_link_gb_per_s);
+        figures.scaled("memory.reported_bytes", reported.map(|bytes| bytes as f64), 1.0)?;
+        figures.scaled("package.compute_units", units.map(f64::from), 1.0)?;
+        figures.scaled("package.devices_per_node", per_node.map(|devices| devices as f64), 1.0)?;
+        figures.scaled("package.direct_links", direct_links.map(f64::from), 1.0)?;
+        Ok(Device {
+            peaks: compute.map(|compute| figures.peaks(compute)).transpose()?.unwrap_or_default(),
+            measured_bf16_matmul_flops_per_s: figures.scaled(
+                "compute.measured_bf16_matmul_tflops",
+                tflops,
+                TERA,
+            )?,
+            memory_bytes: reported.or(figures.bytes("memory.size_gb", size, GB)?),
+            memory_reported_by: reported.and(memory.and_then(|memory| memory.reported_by.clone())),
+            bandwidth_bytes_per_s: figures.scaled("memory.bandwidth_gb_per_s", bandwidth, GB)?,
+            l2_bytes: figures.bytes("package.l2_mib", l2, MIB)?,
+            llc_bytes: figures.bytes("package.llc_mib", llc, MIB)?,
+            compute_units: units,
+            tdp_watts: figures.scaled("package.tdp_watts", watts, 1.0)?,
+            link_bytes_per_s: figures.scaled("package.link_gb_per_s", link, GB)?,
+            devices_per_node: per_node,
+            direct_links,
+            link_multicast: package.is_some_and(|package| package.link_multicast),
+            host_link_bytes_per_s: figures.scaled("package.host_link_gb_per_s", host_link, GB)?,
+            provenance: Provenances {
+                compute: compute.and_then(|group| provenance(group.confidence, &group.source)),
+                memory: memory.and_then(|group| provenance(group.confidence, &group.source)),
+                package: package.and_then(|group| provenance(group.confidence, &group.source)),
+            },
             name: self.name,
             vendor: self.vendor,
             kind: self.kind,
             arch: self.arch,
             aliases: self.aliases,
             pci_ids: self.pci_ids,
-            peaks: Peaks::default(),
-            measured_bf16_matmul_flops_per_s: None,
-            memory_bytes: None,
-            memory_reported_by: None,
-            bandwidth_bytes_per_s: None,
-            l2_bytes: None,
-            llc_bytes: None,
-            compute_units: None,
-            tdp_watts: None,
-            link_bytes_per_s: None,
-            devices_per_node: None,
-            direct_links: None,
-            link_multicast: false,
-            host_link_bytes_per_s: None,
-            provenance: Provenances::default(),
             notes: self.notes,
             conflicts: self.conflicts,
-        };
-        if let Some(compute) = &self.compute {
-            device.provenance.compute = provenance(compute.confidence, compute.source.as_ref());
-            device.peaks = figures.peaks(compute)?;
-            let measured = compute.measured_bf16_matmul_tflops;
-            device.measured_bf16_matmul_flops_per_s =
-                figures.scaled("compute.measured_bf16_matmul_tflops", measured, TERA)?;
-        }
-        if let Some(memory) = &self.memory {
-            device.provenance.memory = provenance(memory.confidence, memory.source.as_ref());
-            let reported = memory.reported_bytes.map(|bytes| bytes as f64);
-            figures.scaled("memory.reported_bytes", reported, 1.0)?;
-            device.memory_bytes =
-                memory.reported_bytes.or(figures.bytes("memory.size_gb", memory.size_gb, GB)?);
-            device.memory_reported_by = memory.reported_by.clone().filter(|_| reported.is_some());
-            let bandwidth = memory.bandwidth_gb_per_s;
-            device.bandwidth_bytes_per_s = figures.scaled("memory.bandwidth_gb_per_s", bandwidth, GB)?;
-        }
-        if let Some(package) = &self.package {
-            device.provenance.package = provenance(package.confidence, package.source.as_ref());
-            device.l2_bytes = figures.bytes("package.l2_mib", package.l2_mib, MIB)?;
-            device.llc_bytes = figures.bytes("package.llc_mib", package.llc_mib, MIB)?;
-            figures.scaled("package.compute_units", package.compute_units.map(f64::from), 1.0)?;
-            device.compute_units = package.compute_units;
-            device.tdp_watts = figures.scaled("package.tdp_watts", package.tdp_watts, 1.0)?;
-            device.link_bytes_per_s = figures.scaled("package.link_gb_per_s", package.link_gb_per_s, GB)?;
-            let per_node = package.devices_per_node.map(|devices| devices as f64);
-            figures.scaled("package.devices_per_node", per_node, 1.0)?;
-            device.devices_per_node = package.devices_per_node;
-            figures.scaled("package.direct_links", package.direct_links.map(f64::from), 1.0)?;
-            device.direct_links = package.direct_links;
-            device.link_multicast = package.link_multicast;
-            let host_link = package.host_link_gb_per_s;
-            device.host_link_bytes_per_s = figures.scaled("package.host_link_gb_per_s", host_link, GB)?;
-        }
-        Ok(device)
+        })
     }
 }
 
-/// Checks figures and brings them to base units.
 struct Figures<'a> {
     file: &'a str,
 }
 
 impl Figures<'_> {
-    fn peaks(&self, compute: &Compute) -> Result<Peaks, HardwareError> {
+    fn peaks(&self, compute: &Compute) -> Result<Vec<Rate>, HardwareError> {
         let mut rates = Vec::with_capacity(compute.dense_tflops.len());
         for (&dtype, &tflops) in &compute.dense_tflops {
             let key = || format!("compute.dense_tflops.{}", dtype.as_str());
@@ -170,7 +157,7 @@ impl Figures<'_> {
                 rates.push(Rate { dtype, accumulate: Some(sum), flops_per_s });
             }
         }
-        Ok(Peaks::new(rates))
+        Ok(rates)
     }
 
     fn scaled(&self, key: &str, value: Option<f64>, unit: f64) -> Result<Option<f64>, HardwareError> {
@@ -185,6 +172,9 @@ impl Figures<'_> {
         if value.is_finite() && value > 0.0 {
             return Ok(value);
         }
-        Err(HardwareError::Figure { file: self.file.to_owned(), key: key(), value })
+        let key = key();
+        let problem =
+            format!("{key} is {value}, but must be positive and finite; omit it if it is not known");
+        Err(HardwareError::Unusable { file: self.file.to_owned(), problem })
     }
 }

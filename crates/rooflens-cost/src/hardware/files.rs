@@ -1,83 +1,30 @@
 //! The catalog's files, embedded.
 
-/// Every file of `catalog/hardware`, by name.
-pub(super) const FILES: &[(&str, &str)] = &[
-    ("amd-epyc-9654.toml", include_str!("../../catalog/amd-epyc-9654.toml")),
-    ("amd-epyc-9965.toml", include_str!("../../catalog/amd-epyc-9965.toml")),
-    ("amd-mi250x-gcd.toml", include_str!("../../catalog/amd-mi250x-gcd.toml")),
-    ("amd-mi250x.toml", include_str!("../../catalog/amd-mi250x.toml")),
-    ("amd-mi300x.toml", include_str!("../../catalog/amd-mi300x.toml")),
-    ("amd-mi325x.toml", include_str!("../../catalog/amd-mi325x.toml")),
-    ("amd-mi350x.toml", include_str!("../../catalog/amd-mi350x.toml")),
-    ("amd-mi355x.toml", include_str!("../../catalog/amd-mi355x.toml")),
-    ("amd-mi455x.toml", include_str!("../../catalog/amd-mi455x.toml")),
-    ("amd-ryzen-ai-max-395.toml", include_str!("../../catalog/amd-ryzen-ai-max-395.toml")),
-    ("apple-m1-max.toml", include_str!("../../catalog/apple-m1-max.toml")),
-    ("apple-m1-ultra.toml", include_str!("../../catalog/apple-m1-ultra.toml")),
-    ("apple-m1.toml", include_str!("../../catalog/apple-m1.toml")),
-    ("apple-m2-max.toml", include_str!("../../catalog/apple-m2-max.toml")),
-    ("apple-m2-ultra.toml", include_str!("../../catalog/apple-m2-ultra.toml")),
-    ("apple-m3-max.toml", include_str!("../../catalog/apple-m3-max.toml")),
-    ("apple-m3-ultra.toml", include_str!("../../catalog/apple-m3-ultra.toml")),
-    ("apple-m4-max.toml", include_str!("../../catalog/apple-m4-max.toml")),
-    ("apple-m4.toml", include_str!("../../catalog/apple-m4.toml")),
-    ("apple-m5-max.toml", include_str!("../../catalog/apple-m5-max.toml")),
-    ("apple-m5.toml", include_str!("../../catalog/apple-m5.toml")),
-    ("aws-trainium2.toml", include_str!("../../catalog/aws-trainium2.toml")),
-    ("cerebras-wse-3.toml", include_str!("../../catalog/cerebras-wse-3.toml")),
-    ("google-tpu-v4.toml", include_str!("../../catalog/google-tpu-v4.toml")),
-    ("google-tpu-v5e.toml", include_str!("../../catalog/google-tpu-v5e.toml")),
-    ("google-tpu-v5p.toml", include_str!("../../catalog/google-tpu-v5p.toml")),
-    ("google-tpu-v6e.toml", include_str!("../../catalog/google-tpu-v6e.toml")),
-    ("google-tpu-v7x.toml", include_str!("../../catalog/google-tpu-v7x.toml")),
-    ("groq-lpu-v1.toml", include_str!("../../catalog/groq-lpu-v1.toml")),
-    ("huawei-ascend-950dt.toml", include_str!("../../catalog/huawei-ascend-950dt.toml")),
-    ("intel-arc-pro-b60.toml", include_str!("../../catalog/intel-arc-pro-b60.toml")),
-    ("intel-gaudi2.toml", include_str!("../../catalog/intel-gaudi2.toml")),
-    ("intel-gaudi3.toml", include_str!("../../catalog/intel-gaudi3.toml")),
-    ("intel-max-1550-stack.toml", include_str!("../../catalog/intel-max-1550-stack.toml")),
-    ("intel-xeon-6980p.toml", include_str!("../../catalog/intel-xeon-6980p.toml")),
-    ("intel-xeon-platinum-8480.toml", include_str!("../../catalog/intel-xeon-platinum-8480.toml")),
-    ("nvidia-a10.toml", include_str!("../../catalog/nvidia-a10.toml")),
-    ("nvidia-a100-pcie-80gb.toml", include_str!("../../catalog/nvidia-a100-pcie-80gb.toml")),
-    ("nvidia-a100-sxm-40gb.toml", include_str!("../../catalog/nvidia-a100-sxm-40gb.toml")),
-    ("nvidia-a100-sxm-80gb.toml", include_str!("../../catalog/nvidia-a100-sxm-80gb.toml")),
-    ("nvidia-a30.toml", include_str!("../../catalog/nvidia-a30.toml")),
-    ("nvidia-b200.toml", include_str!("../../catalog/nvidia-b200.toml")),
-    ("nvidia-b300.toml", include_str!("../../catalog/nvidia-b300.toml")),
-    ("nvidia-gb10.toml", include_str!("../../catalog/nvidia-gb10.toml")),
-    ("nvidia-gb200.toml", include_str!("../../catalog/nvidia-gb200.toml")),
-    ("nvidia-gb300.toml", include_str!("../../catalog/nvidia-gb300.toml")),
-    ("nvidia-gh200.toml", include_str!("../../catalog/nvidia-gh200.toml")),
-    ("nvidia-h100-nvl.toml", include_str!("../../catalog/nvidia-h100-nvl.toml")),
-    ("nvidia-h100-pcie.toml", include_str!("../../catalog/nvidia-h100-pcie.toml")),
-    ("nvidia-h100-sxm.toml", include_str!("../../catalog/nvidia-h100-sxm.toml")),
-    ("nvidia-h20.toml", include_str!("../../catalog/nvidia-h20.toml")),
-    ("nvidia-h200-nvl.toml", include_str!("../../catalog/nvidia-h200-nvl.toml")),
-    ("nvidia-h200-sxm.toml", include_str!("../../catalog/nvidia-h200-sxm.toml")),
-    ("nvidia-h800-sxm.toml", include_str!("../../catalog/nvidia-h800-sxm.toml")),
-    ("nvidia-jetson-agx-orin-64gb.toml", include_str!("../../catalog/nvidia-jetson-agx-orin-64gb.toml")),
-    ("nvidia-jetson-thor.toml", include_str!("../../catalog/nvidia-jetson-thor.toml")),
-    ("nvidia-l4.toml", include_str!("../../catalog/nvidia-l4.toml")),
-    ("nvidia-l40.toml", include_str!("../../catalog/nvidia-l40.toml")),
-    ("nvidia-l40s.toml", include_str!("../../catalog/nvidia-l40s.toml")),
-    ("nvidia-rtx-3090.toml", include_str!("../../catalog/nvidia-rtx-3090.toml")),
-    ("nvidia-rtx-4090.toml", include_str!("../../catalog/nvidia-rtx-4090.toml")),
-    ("nvidia-rtx-5090.toml", include_str!("../../catalog/nvidia-rtx-5090.toml")),
-    ("nvidia-rtx-a6000.toml", include_str!("../../catalog/nvidia-rtx-a6000.toml")),
-    (
-        "nvidia-rtx-pro-6000-blackwell-max-q.toml",
-        include_str!("../../catalog/nvidia-rtx-pro-6000-blackwell-max-q.toml"),
-    ),
-    (
-        "nvidia-rtx-pro-6000-blackwell-server.toml",
-        include_str!("../../catalog/nvidia-rtx-pro-6000-blackwell-server.toml"),
-    ),
-    ("nvidia-rtx-pro-6000-blackwell.toml", include_str!("../../catalog/nvidia-rtx-pro-6000-blackwell.toml")),
-    ("nvidia-rubin.toml", include_str!("../../catalog/nvidia-rubin.toml")),
-    ("nvidia-t4.toml", include_str!("../../catalog/nvidia-t4.toml")),
-    ("nvidia-v100-sxm2-32gb.toml", include_str!("../../catalog/nvidia-v100-sxm2-32gb.toml")),
-    ("qualcomm-snapdragon-8-elite.toml", include_str!("../../catalog/qualcomm-snapdragon-8-elite.toml")),
-    ("qualcomm-snapdragon-8-gen-3.toml", include_str!("../../catalog/qualcomm-snapdragon-8-gen-3.toml")),
-    ("qualcomm-snapdragon-x-elite.toml", include_str!("../../catalog/qualcomm-snapdragon-x-elite.toml")),
-];
+macro_rules! files {
+    ($($name:literal)+) => {
+        &[$((concat!($name, ".toml"), include_str!(concat!("../../catalog/", $name, ".toml")))),+]
+    };
+}
+
+/// The name and text of every file of `catalog/hardware`, in alphabetical order.
+pub(super) const FILES: &[(&str, &str)] = files! {
+    "amd-epyc-9654" "amd-epyc-9965" "amd-mi250x-gcd" "amd-mi250x" "amd-mi300x" "amd-mi325x" "amd-mi350x"
+    "amd-mi355x" "amd-mi455x" "amd-ryzen-ai-max-395"
+    "apple-m1-max" "apple-m1-ultra" "apple-m1" "apple-m2-max" "apple-m2-ultra" "apple-m3-max" "apple-m3-ultra"
+    "apple-m4-max" "apple-m4" "apple-m5-max" "apple-m5"
+    "aws-trainium2"
+    "cerebras-wse-3"
+    "google-tpu-v4" "google-tpu-v5e" "google-tpu-v5p" "google-tpu-v6e" "google-tpu-v7x"
+    "groq-lpu-v1"
+    "huawei-ascend-950dt"
+    "intel-arc-pro-b60" "intel-gaudi2" "intel-gaudi3" "intel-max-1550-stack" "intel-xeon-6980p"
+    "intel-xeon-platinum-8480"
+    "nvidia-a10" "nvidia-a100-pcie-80gb" "nvidia-a100-sxm-40gb" "nvidia-a100-sxm-80gb" "nvidia-a30"
+    "nvidia-b200" "nvidia-b300" "nvidia-gb10" "nvidia-gb200" "nvidia-gb300" "nvidia-gh200" "nvidia-h100-nvl"
+    "nvidia-h100-pcie" "nvidia-h100-sxm" "nvidia-h20" "nvidia-h200-nvl" "nvidia-h200-sxm" "nvidia-h800-sxm"
+    "nvidia-jetson-agx-orin-64gb" "nvidia-jetson-thor" "nvidia-l4" "nvidia-l40" "nvidia-l40s"
+    "nvidia-rtx-3090" "nvidia-rtx-4090" "nvidia-rtx-5090" "nvidia-rtx-a6000"
+    "nvidia-rtx-pro-6000-blackwell-max-q" "nvidia-rtx-pro-6000-blackwell-server"
+    "nvidia-rtx-pro-6000-blackwell" "nvidia-rubin" "nvidia-t4" "nvidia-v100-sxm2-32gb"
+    "qualcomm-snapdragon-8-elite" "qualcomm-snapdragon-8-gen-3" "qualcomm-snapdragon-x-elite"
+};

@@ -56,7 +56,6 @@ impl MeasuredHardware {
     /// assert_eq!(catalog.find("my laptop")?.peak_flops(Dtype::Bf16), Some(1.5e12));
     /// # Ok::<(), rooflens_cost::hardware::HardwareError>(())
     /// ```
-    #[must_use]
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         let written = self.write(&mut text);
@@ -103,7 +102,6 @@ fn figure(value: f64) -> String {
     if rounded.contains('.') { rounded } else { format!("{rounded}.0") }
 }
 
-/// A text as TOML writes it.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for char in text.chars() {

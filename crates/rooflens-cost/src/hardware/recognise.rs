@@ -32,7 +32,6 @@ impl Catalog {
     /// assert_eq!(found.len(), 1);
     /// assert_eq!(found[0].name, "MI300X 192GB");
     /// ```
-    #[must_use]
     pub fn fitting(&self, told: &Properties) -> Vec<&Device> {
         let fits = |device: &&Device| {
             device.compute_units == Some(told.compute_units)

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::work::{RanWork, by_phase};
+use super::work::{RanWork, by_phase, computed};
 use super::{Ran, RunPhase};
 use crate::hardware::Device;
 use crate::model::Model;
-use crate::operator::Bytes;
+use crate::operator::AllBytes;
 use crate::roof::{Limit, Roof};
 use crate::setup::Setup;
 
@@ -48,7 +48,7 @@ pub struct PhaseEfficiency {
     /// Operations of the vector units.
     pub(crate) vector_flops: u128,
     /// Bytes that had to move between memory and chip.
-    pub bytes: RanBytes,
+    pub bytes: AllBytes,
     /// Useful operations for each byte; null where none moved.
     pub(crate) intensity: Option<f64>,
     /// Useful operations a second that were reached.
@@ -82,29 +82,6 @@ pub struct RanFlops {
     pub(crate) issued: u128,
 }
 
-/// Bytes that had to move between memory and chip.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
-pub struct RanBytes {
-    /// Weights read, scales included.
-    pub(crate) weights: u128,
-    /// Cached keys, values or states read.
-    pub(crate) kv_read: u128,
-    /// Keys, values or states written to the cache.
-    pub(crate) kv_write: u128,
-    /// Activations read and written.
-    pub(crate) activations: u128,
-    /// All of them.
-    pub total: u128,
-}
-
-impl From<Bytes> for RanBytes {
-    fn from(bytes: Bytes) -> Self {
-        let Bytes { weights, kv_read, kv_write, activations } = bytes;
-        RanBytes { weights, kv_read, kv_write, activations, total: bytes.total() }
-    }
-}
-
-/// Which count of operations each figure uses.
 const COUNTS: &[(&str, &str)] = &[
     ("mfu", "flops.useful"),
     ("mbu", "bytes.total"),
@@ -127,18 +104,10 @@ pub fn efficiency(
         (Some(device), None) => format!("no peaks of {} are known", device.name),
         _ => no_device.to_owned(),
     };
-    let mut phases = BTreeMap::new();
-    let mut not_computed = BTreeMap::new();
-    for (phase, work) in by_phase(model, setup, roof.as_ref(), ran) {
-        match work {
-            Ok(work) => {
-                phases.insert(phase, of_phase(&work, device.filter(|_| roof.is_some()), &reason));
-            }
-            Err(error) => {
-                not_computed.insert(phase.as_str().to_owned(), error.to_string());
-            }
-        }
-    }
+    let on = device.filter(|_| roof.is_some());
+    let phases = by_phase(model, setup, roof.as_ref(), ran).into_iter();
+    let phases = phases.map(|(phase, work)| (phase, work.map(|work| of_phase(&work, on, &reason))));
+    let (phases, mut not_computed) = computed(phases);
     if roof.is_none() {
         not_computed.insert("device".to_owned(), reason);
     }
@@ -160,17 +129,9 @@ fn of_phase(work: &RanWork, device: Option<&Device>, reason: &str) -> PhaseEffic
     let seconds = work.dur_ns as f64 / 1e9;
     let over = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
     let mut not_computed = BTreeMap::new();
-    // A format without a rate would take no time: then nothing can be said of the whole.
-    let unknown =
-        |device: &&Device| work.formats.iter().find(|format| device.matmul_peak(**format).is_none());
     let lacking = match device {
         None => Some(reason.to_owned()),
-        Some(device) => {
-            let why = |format: &crate::precision::Dtype| {
-                format!("no {} rate of {} is known", format.as_str(), device.name)
-            };
-            unknown(&device).map(why)
-        }
+        Some(device) => work.unknown_rate(device),
     };
     let peaked = device.filter(|_| lacking.is_none());
     let compute = peaked.map(|_| total.seconds.compute).filter(|seconds| *seconds > 0.0);

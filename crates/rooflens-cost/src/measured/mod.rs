@@ -4,7 +4,6 @@
 //! same units as everything else. Nothing is measured here.
 
 mod efficiency;
-mod floors;
 mod matching;
 mod operators;
 mod parts;
@@ -14,10 +13,9 @@ mod work;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use efficiency::{Efficiency, PhaseEfficiency, RanBytes, RanFlops, efficiency};
-pub use floors::{ClassFloor, floors};
+pub use efficiency::{Efficiency, PhaseEfficiency, RanFlops, efficiency};
 pub use matching::{Matches, OperatorMatch, PhaseMatches, Traced, Unmatched, Variant, matches};
-pub use operators::{PassOperator, operators};
+pub use operators::{ClassFloor, PassOperator, floors, operators};
 pub use parts::{
     MeasuredPart, MeasuredPhase, PartRow, PhaseParts, StaticVsMeasured, TimelineSide, part_of,
     static_vs_measured,
@@ -25,7 +23,6 @@ pub use parts::{
 pub use torch_flops::{
     ClassFlops, FlopsCheck, PhaseCheck, TorchFlops, TorchLeftOut, TorchRow, UncountedClass, flops_check,
 };
-pub(crate) use work::{RanWork, WorkError};
 
 use crate::step::{Phase, Step};
 use crate::vision::View;
@@ -47,7 +44,6 @@ impl RunPhase {
     pub const ALL: &[RunPhase] = &[RunPhase::Prefill, RunPhase::Decode, RunPhase::Mixed];
 
     /// Name, as in `prefill`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             RunPhase::Prefill => "prefill",
@@ -57,7 +53,6 @@ impl RunPhase {
     }
 
     /// The phase of that name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|phase| phase.as_str() == name)
     }
@@ -99,7 +94,6 @@ pub struct Ran {
 /// So many sequences that each go on by a token, with `context` tokens in sight of them all together, their
 /// own new ones among them: where these do not divide, two groups whose contexts differ by one. The sum is
 /// exact, and so is all that grows in proportion to the context.
-#[must_use]
 pub fn decoding(sequences: u64, context: u64) -> Vec<Step> {
     let Some(each) = context.checked_div(sequences) else { return Vec::new() };
     let longer = context % sequences;
@@ -112,7 +106,6 @@ pub fn decoding(sequences: u64, context: u64) -> Vec<Step> {
 }
 
 /// Prompts that are read, those that are alike together, in the order of their size.
-#[must_use]
 pub fn reading(prompts: &[(u64, u64)]) -> Vec<Step> {
     let mut sorted = prompts.to_vec();
     sorted.sort_unstable();

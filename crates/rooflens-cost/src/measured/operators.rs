@@ -1,9 +1,10 @@
-//! The operators of one pass in the order of execution, each with its lower bound on a device.
+//! What the passes of a run must cost at least on a device: the operators of one pass in the order of execution, and
+//! the classes of operators of all passes.
 
 use std::collections::BTreeMap;
 
-use super::Shape;
-use super::work::{WorkError, checked_pictures};
+use super::work::{ClassWork, RanWork, by_phase, checked_pictures};
+use super::{Ran, RunPhase, Shape};
 use crate::hardware::Device;
 use crate::model::Model;
 use crate::operator::{Operator, Work};
@@ -44,12 +45,12 @@ pub fn operators(
 ) -> Result<Vec<PassOperator>, String> {
     let roof = Roof::of_setup(device, setup)
         .ok_or_else(|| format!("the bandwidth of {} is not known", device.name))?;
-    let pictures = checked_pictures(model, shape).map_err(|error: WorkError| error.to_string())?;
+    let pictures = checked_pictures(model, shape)?;
     let place = setup.parallel.place(0);
     let slices = (place.tp, place.expert_tp);
     let mut found = Vec::new();
     if let Some(tower) = model.vision.as_ref().filter(|_| !pictures.is_empty()) {
-        let whole = Setup { parallel: crate::parallel::Parallel::NONE, ..setup.clone() };
+        let whole = setup.on_one_device();
         let pass = whole.pass(model, Step::vision(1, 1), 0, Touch::Expected);
         let mut buffer = Vec::new();
         for (stage, count, step) in tower.look(pictures) {
@@ -118,4 +119,45 @@ fn of(unit: &Unit, operator: &Operator, (tp, expert_tp): (Slice, Slice), roof: &
         work: operator.work,
         seconds: roof.seconds(operator),
     }
+}
+
+/// What a class of operators had to do in all passes of a phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClassFloor {
+    /// The class, as `attn.qkv`.
+    pub class: &'static str,
+    /// Its lower bound.
+    pub ns: f64,
+    /// Model FLOPs.
+    pub flops: f64,
+    /// Bytes that must move.
+    pub bytes: f64,
+}
+
+/// The lower bounds of each phase on a device, or why there are none.
+pub fn floors(
+    model: &Model,
+    setup: &Setup,
+    device: &Device,
+    ran: &[Ran],
+) -> BTreeMap<RunPhase, Result<Vec<ClassFloor>, String>> {
+    let Some(roof) = Roof::of_setup(device, setup) else {
+        let reason = format!("the bandwidth of {} is not known", device.name);
+        return ran.iter().map(|one| (one.shape.phase, Err(reason.clone()))).collect();
+    };
+    let of_phase = |work: Result<RanWork, String>| {
+        let work = work?;
+        if let Some(reason) = work.unknown_rate(device) {
+            return Err(reason);
+        }
+        let class = |(class, cost): (&&'static str, &ClassWork)| ClassFloor {
+            class,
+            ns: cost.seconds.bound * 1e9,
+            flops: cost.work.flops.useful as f64,
+            bytes: cost.work.bytes.total() as f64,
+        };
+        Ok(work.classes.iter().map(class).collect())
+    };
+    let phases = by_phase(model, setup, Some(&roof), ran);
+    phases.into_iter().map(|(phase, work)| (phase, of_phase(work))).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::work::{ClassWork, RanWork, by_phase};
+use super::work::{ClassWork, RanWork, by_phase, computed};
 use super::{Ran, RunPhase};
 use crate::hardware::Device;
 use crate::model::Model;
@@ -102,7 +102,6 @@ pub struct PartRow {
 /// assert_eq!(part_of("attn.qkv"), Some("attention.projections"));
 /// assert!(classes::ALL.iter().all(|(class, _)| part_of(class).is_some()));
 /// ```
-#[must_use]
 pub fn part_of(class: &str) -> Option<&'static str> {
     Some(match class {
         "embed" | "ple.proj" => "embedding",
@@ -140,23 +139,18 @@ pub fn static_vs_measured(
 ) -> StaticVsMeasured {
     let roof = device.and_then(|device| Roof::of_setup(device, setup));
     let work = by_phase(model, setup, roof.as_ref(), ran);
-    let mut phases = BTreeMap::new();
-    let mut not_computed = BTreeMap::new();
-    for measured in measured {
-        match work.get(&measured.phase) {
-            Some(Ok(work)) => {
-                let lacking = lacking(work, device.filter(|_| roof.is_some()), no_device);
-                phases.insert(measured.phase, join(work, lacking.as_deref(), measured));
-            }
-            Some(Err(error)) => {
-                not_computed.insert(measured.phase.as_str().to_owned(), error.to_string());
-            }
-            None => {
-                let reason = "steps.csv has no step of this phase in the profiled round".to_owned();
-                not_computed.insert(measured.phase.as_str().to_owned(), reason);
-            }
+    let joined = |measured: &MeasuredPhase| match work.get(&measured.phase) {
+        Some(Ok(work)) => {
+            let lacking = match device.filter(|_| roof.is_some()) {
+                None => Some(no_device.to_owned()),
+                Some(device) => work.unknown_rate(device),
+            };
+            Ok(join(work, lacking.as_deref(), measured))
         }
-    }
+        Some(Err(reason)) => Err(reason.clone()),
+        None => Err("steps.csv has no step of this phase in the profiled round".to_owned()),
+    };
+    let (phases, mut not_computed) = computed(measured.iter().map(|one| (one.phase, joined(one))));
     if roof.is_none() {
         not_computed.insert("device".to_owned(), no_device.to_owned());
     }
@@ -167,13 +161,6 @@ pub fn static_vs_measured(
         assumptions: ASSUMPTIONS.iter().map(|line| (*line).to_owned()).collect(),
         not_computed,
     }
-}
-
-/// Why there is no lower bound.
-fn lacking(work: &RanWork, device: Option<&Device>, no_device: &str) -> Option<String> {
-    let Some(device) = device else { return Some(no_device.to_owned()) };
-    let unknown = work.formats.iter().find(|format| device.matmul_peak(**format).is_none())?;
-    Some(format!("no {} rate of {} is known", unknown.as_str(), device.name))
 }
 
 fn join(work: &RanWork, lacking: Option<&str>, measured: &MeasuredPhase) -> PhaseParts {
@@ -235,5 +222,4 @@ fn join(work: &RanWork, lacking: Option<&str>, measured: &MeasuredPhase) -> Phas
     }
 }
 
-/// What belongs to no part of the model.
 const OTHER: &str = "other";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::work::{RanWork, by_phase};
+use super::work::{RanWork, by_phase, computed};
 use super::{Ran, RunPhase};
 use crate::model::Model;
 use crate::setup::Setup;
@@ -13,7 +13,6 @@ use crate::setup::Setup;
 /// What torch's `with_flops` counted, as the workload wrote it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct TorchFlops {
-    /// Operators that it has a formula for.
     pub(crate) rows: Vec<TorchRow>,
     /// Products that it has none for.
     pub(crate) uncounted: Vec<TorchRow>,
@@ -24,11 +23,8 @@ pub struct TorchFlops {
 pub struct TorchRow {
     /// `prefill`, `decode`, or `other` outside of both.
     pub(crate) phase: String,
-    /// The operator, as `aten::mm`.
     pub(crate) name: String,
-    /// Calls.
     pub(crate) calls: u64,
-    /// Operations of all calls.
     #[serde(default)]
     pub(crate) flops: u128,
 }
@@ -106,7 +102,6 @@ const RULE: &str = "Σ over the matrices of the profiled round, padding counted,
                     with torch.profiler's with_flops of aten::mm, addmm, bmm, baddbmm and conv2d; a \
                     multiply-add counts as two";
 
-/// Products that torch has a formula for.
 const MATRIX_PRODUCTS: &[&str] = &["aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::conv2d"];
 
 /// Which classes an operator is that torch has no formula for.
@@ -131,18 +126,10 @@ pub fn flops_check(
     torch: &TorchFlops,
     all_logits: bool,
 ) -> FlopsCheck {
-    let mut phases = BTreeMap::new();
-    let mut not_computed = BTreeMap::new();
-    for (phase, work) in by_phase(model, setup, None, ran) {
-        match work {
-            Ok(work) => {
-                phases.insert(phase, of_phase(&work, phase, torch, all_logits));
-            }
-            Err(error) => {
-                not_computed.insert(phase.as_str().to_owned(), error.to_string());
-            }
-        }
-    }
+    let phases = by_phase(model, setup, None, ran).into_iter();
+    let (phases, not_computed) = computed(
+        phases.map(|(phase, work)| (phase, work.map(|work| of_phase(&work, phase, torch, all_logits)))),
+    );
     let logits = if all_logits { "all" } else { "last" };
     FlopsCheck { phases, rule: RULE.to_owned(), logits: logits.to_owned(), not_computed }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Ran, RunPhase, Shape};
+use crate::hardware::Device;
 use crate::model::Model;
 use crate::operator::Work;
 use crate::precision::Dtype;
@@ -17,60 +18,41 @@ use crate::vision::{Tower, View};
 const MOST_SEQUENCES: u64 = 1 << 20;
 const MOST_TOKENS: u64 = 1 << 28;
 
-/// Why the work of a phase cannot be counted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum WorkError {
-    /// There are pictures, and nobody told their sizes.
-    #[error("the image sizes are not known")]
-    Pictures,
-    /// The model has an encoder, and nobody told what it read.
-    #[error("the encoder's input length is not known")]
-    Encoder,
-    /// A number is beyond belief.
-    #[error("a step has more sequences or tokens than possible")]
-    Size,
-}
-
-/// What the passes of one phase had to do.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RanWork {
-    /// Passes.
     pub(crate) steps: u64,
-    /// How long they took.
     pub(crate) dur_ns: u64,
     /// New tokens, padding not counted.
     pub(crate) tokens: u128,
     /// New tokens, padding counted.
     pub(crate) padded_tokens: u128,
-    /// What had to be done, by class.
     pub(crate) classes: BTreeMap<&'static str, ClassWork>,
     /// Operations as the framework multiplies, by class: padding, and nothing masked.
     pub(crate) framework: BTreeMap<&'static str, FrameworkFlops>,
-    /// Formats that matmuls are made in.
     pub(crate) formats: Vec<Dtype>,
 }
 
-/// The work of a class.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ClassWork {
-    /// Operations and bytes.
     pub(crate) work: Work,
     /// Least times; zero without a roof.
     pub(crate) seconds: Seconds,
 }
 
-/// Operations as the framework multiplies.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FrameworkFlops {
-    /// With logits of all rows.
     pub(crate) all_rows: u128,
     /// With logits of the last row of each sequence.
     pub(crate) last_rows: u128,
 }
 
 impl RanWork {
-    /// All classes together.
-    #[must_use]
+    /// Why times on the device are unknown: a format without a rate would take no time.
+    pub(crate) fn unknown_rate(&self, device: &Device) -> Option<String> {
+        let unknown = self.formats.iter().find(|format| device.matmul_peak(**format).is_none())?;
+        Some(format!("no {} rate of {} is known", unknown.as_str(), device.name))
+    }
+
     pub(crate) fn total(&self) -> ClassWork {
         self.classes.values().fold(ClassWork::default(), |mut sum, class| {
             sum.work += class.work;
@@ -86,7 +68,7 @@ pub(super) fn by_phase(
     setup: &Setup,
     roof: Option<&Roof>,
     ran: &[Ran],
-) -> BTreeMap<RunPhase, Result<RanWork, WorkError>> {
+) -> BTreeMap<RunPhase, Result<RanWork, String>> {
     // In the order they come in, so that sums of floats are the same every time.
     let mut shapes: Vec<(&Shape, u64, u64)> = Vec::new();
     let mut known: HashMap<&Shape, usize> = HashMap::new();
@@ -99,7 +81,7 @@ pub(super) fn by_phase(
         *count += 1;
         *ns = ns.saturating_add(one.dur_ns);
     }
-    let mut phases: BTreeMap<RunPhase, Result<RanWork, WorkError>> = BTreeMap::new();
+    let mut phases: BTreeMap<RunPhase, Result<RanWork, String>> = BTreeMap::new();
     for (shape, count, ns) in shapes {
         let phase = phases.entry(shape.phase).or_insert_with(|| Ok(RanWork::default()));
         let Ok(sum) = phase else { continue };
@@ -113,6 +95,20 @@ pub(super) fn by_phase(
     phases
 }
 
+/// What each phase gives, and why others give nothing.
+pub(super) fn computed<T>(
+    phases: impl IntoIterator<Item = (RunPhase, Result<T, String>)>,
+) -> (BTreeMap<RunPhase, T>, BTreeMap<String, String>) {
+    let (mut found, mut not_computed) = (BTreeMap::new(), BTreeMap::new());
+    for (phase, result) in phases {
+        match result {
+            Ok(value) => drop(found.insert(phase, value)),
+            Err(reason) => drop(not_computed.insert(phase.as_str().to_owned(), reason)),
+        }
+    }
+    (found, not_computed)
+}
+
 fn add(
     sum: &mut RanWork,
     model: &Model,
@@ -120,7 +116,7 @@ fn add(
     roof: Option<&Roof>,
     shape: &Shape,
     count: u64,
-) -> Result<(), WorkError> {
+) -> Result<(), String> {
     let times = u128::from(count);
     let (mut needed, mut vision) = (Tally::default(), Tally::default());
     add_steps(&mut needed, &mut vision, model, setup, shape, false, roof)?;
@@ -148,7 +144,6 @@ fn add(
     Ok(())
 }
 
-/// Adds the operators of a pass to those of the language model and of the vision tower, with or without padding.
 pub(super) fn add_steps(
     language: &mut Tally,
     vision: &mut Tally,
@@ -157,13 +152,13 @@ pub(super) fn add_steps(
     shape: &Shape,
     padded: bool,
     roof: Option<&Roof>,
-) -> Result<(), WorkError> {
+) -> Result<(), String> {
     let pictures = checked_pictures(model, shape)?;
     let steps = if padded { &shape.padded } else { &shape.needed };
     language.add_ragged(model, setup, steps, shape.sequences(), roof);
     if let Some(tower) = model.vision.as_ref().filter(|_| !pictures.is_empty()) {
         // Towers are small and stand whole on each device.
-        let whole = Setup { parallel: crate::parallel::Parallel::NONE, ..setup.clone() };
+        let whole = setup.on_one_device();
         let pass = whole.pass(model, Step::vision(1, 1), 0, Touch::Expected);
         vision.add_vision(model, &pass, &tower.look(pictures), roof);
     }
@@ -171,13 +166,13 @@ pub(super) fn add_steps(
 }
 
 /// The pictures of a pass, where its sizes can be believed.
-pub(super) fn checked_pictures<'a>(model: &Model, shape: &'a Shape) -> Result<&'a [View], WorkError> {
+pub(super) fn checked_pictures<'a>(model: &Model, shape: &'a Shape) -> Result<&'a [View], String> {
     if model.encoder.is_some() {
-        return Err(WorkError::Encoder);
+        return Err("the encoder's input length is not known".to_owned());
     }
     let pictures = match (&model.vision, &shape.pictures) {
         (None, _) => &[][..],
-        (Some(_), None) => return Err(WorkError::Pictures),
+        (Some(_), None) => return Err("the image sizes are not known".to_owned()),
         (Some(_), Some(pictures)) => pictures,
     };
     let believed = |steps: &[Step]| {
@@ -186,10 +181,9 @@ pub(super) fn checked_pictures<'a>(model: &Model, shape: &'a Shape) -> Result<&'
         sequences <= MOST_SEQUENCES && longest <= MOST_TOKENS
     };
     if !believed(&shape.needed) || !believed(&shape.padded) || !Tower::believes(pictures) {
-        return Err(WorkError::Size);
+        return Err("a step has more sequences or tokens than possible".to_owned());
     }
     Ok(pictures)
 }
 
-/// The class of the head.
 pub(super) const LM_HEAD: &str = "lm_head";

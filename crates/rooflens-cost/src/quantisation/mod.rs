@@ -12,15 +12,12 @@ use patterns::{Pattern, Patterns, WANTED};
 /// Which weights are stored how. What no rule names keeps the checkpoint's plain format.
 #[derive(Debug, Clone, Default)]
 pub struct Quantisation {
-    /// In words, as `fp8, 128×128 blocks`.
     pub(crate) name: Option<String>,
-    /// Format of cached keys and values, where the checkpoint asks for one.
     pub(crate) kv: Option<Dtype>,
     groups: Vec<Rule>,
     kept: Vec<Pattern>,
 }
 
-/// Weights whose path matches are stored so.
 #[derive(Debug, Clone)]
 struct Rule {
     targets: Vec<Pattern>,
@@ -86,15 +83,8 @@ impl Quantisation {
         }
     }
 
-    /// Every linear layer but the head and the routers, stored so.
-    #[must_use]
     pub(crate) fn uniform(name: &str, storage: Storage) -> Self {
-        Self {
-            name: Some(name.to_owned()),
-            groups: vec![Rule { targets: vec![Pattern::Every], storage }],
-            kept: vec![head()],
-            kv: None,
-        }
+        Self { name: Some(name.to_owned()), groups: every(storage), kept: vec![head()], kv: None }
     }
 
     /// The rules, ready for the paths of `layers` layers; an error where matching them would take long.
@@ -119,7 +109,6 @@ impl Quantisation {
 /// Characters of expressions, tried in each layer: about a second. Real checkpoints come to a tenth of it.
 const MOST_EFFORT: usize = 1_000_000;
 
-/// What is quantised, ready to be asked for each path.
 #[derive(Debug)]
 pub(crate) struct Rules<'a> {
     quantisation: &'a Quantisation,
@@ -146,14 +135,12 @@ fn head() -> Pattern {
     Pattern::Path("lm_head".to_owned())
 }
 
-/// The patterns of a list, and the head.
 fn patterns(keys: &Keys, key: &str) -> Result<Vec<Pattern>, ConfigError> {
     let mut patterns = listed(keys, key)?.unwrap_or_default();
     patterns.push(head());
     Ok(patterns)
 }
 
-/// The patterns of a list, where there is one.
 fn listed(keys: &Keys, key: &str) -> Result<Option<Vec<Pattern>>, ConfigError> {
     let Some(texts) = keys.texts(key)? else { return Ok(None) };
     let patterns: Option<Vec<Pattern>> = texts.into_iter().map(Pattern::read).collect();
@@ -162,6 +149,11 @@ fn listed(keys: &Keys, key: &str) -> Result<Option<Vec<Pattern>>, ConfigError> {
 
 fn every(storage: Storage) -> Vec<Rule> {
     vec![Rule { targets: vec![Pattern::Every], storage }]
+}
+
+/// Every linear layer stored so, except those that a list names.
+fn all_but(name: String, storage: Storage, keys: &Keys, list: &str) -> Result<Quantisation, ConfigError> {
+    Ok(Quantisation { name: Some(name), kv: None, groups: every(storage), kept: patterns(keys, list)? })
 }
 
 fn fp8(keys: &Keys) -> Result<Quantisation, ConfigError> {
@@ -173,12 +165,7 @@ fn fp8(keys: &Keys) -> Result<Quantisation, ConfigError> {
         ),
         _ => ("fp8".to_owned(), Storage::plain(Dtype::Fp8)),
     };
-    Ok(Quantisation {
-        name: Some(name),
-        kv: None,
-        groups: every(storage),
-        kept: patterns(keys, "modules_to_not_convert")?,
-    })
+    all_but(name, storage, keys, "modules_to_not_convert")
 }
 
 fn integers(keys: &Keys, method: &str) -> Result<Quantisation, ConfigError> {
@@ -196,12 +183,7 @@ fn integers(keys: &Keys, method: &str) -> Result<Quantisation, ConfigError> {
         Some(group) => format!("{method} int{bits}, groups of {group}"),
         None => format!("{method} int{bits}"),
     };
-    Ok(Quantisation {
-        name: Some(name),
-        kv: None,
-        groups: every(storage),
-        kept: patterns(keys, "modules_to_not_convert")?,
-    })
+    all_but(name, storage, keys, "modules_to_not_convert")
 }
 
 fn compressed(keys: &Keys) -> Result<Quantisation, ConfigError> {
@@ -324,10 +306,5 @@ fn bitsandbytes(keys: &Keys) -> Result<Quantisation, ConfigError> {
     } else {
         ("bitsandbytes int8", Storage { element: Dtype::Int8, group: None, compute: Dtype::Int8 })
     };
-    Ok(Quantisation {
-        name: Some(name.to_owned()),
-        kv: None,
-        groups: every(storage),
-        kept: patterns(keys, "llm_int8_skip_modules")?,
-    })
+    all_but(name.to_owned(), storage, keys, "llm_int8_skip_modules")
 }

@@ -37,19 +37,16 @@ impl Blueprint {
     }
 
     /// The same from what was parsed before.
-    #[must_use]
     pub fn of(config: Map<String, Value>, side: Option<Map<String, Value>>) -> Self {
         Self { config, side, formats: None, set: Vec::new() }
     }
 
     /// The config.
-    #[must_use]
     pub fn config(&self) -> &Map<String, Value> {
         &self.config
     }
 
     /// The `hf_quant_config.json` beside it.
-    #[must_use]
     pub fn side(&self) -> Option<&Map<String, Value>> {
         self.side.as_ref()
     }
@@ -81,8 +78,6 @@ impl Blueprint {
         Ok(())
     }
 
-    /// Keys that were set.
-    #[must_use]
     pub(crate) fn set_keys(&self) -> &[String] {
         &self.set
     }
@@ -106,7 +101,6 @@ impl Blueprint {
     }
 
     /// The whole number at a key, at the top or in the language model's object.
-    #[must_use]
     pub fn number(&self, key: &str) -> Option<u64> {
         let nested = ["text_config", "language_config", "llm_config"];
         let inner = nested.into_iter().filter_map(|name| self.config.get(name)?.get(key)).next();

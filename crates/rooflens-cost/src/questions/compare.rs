@@ -45,8 +45,6 @@ pub struct Change {
 }
 
 impl Change {
-    /// From `base` to `value`.
-    #[must_use]
     pub(crate) fn new(base: f64, value: f64) -> Self {
         let difference = value - base;
         Self { base, value, difference, change: (base != 0.0).then(|| difference / base) }
@@ -71,7 +69,6 @@ pub struct OperatorDifference {
 }
 
 /// What differs between `base` and `document`.
-#[must_use]
 pub fn differences(base: &EstimateDocument, document: &EstimateDocument) -> Differences {
     let mut totals = Vec::new();
     let mut add = |phase, name: &'static str, unit: &'static str, base: Option<f64>, value: Option<f64>| {

@@ -15,7 +15,6 @@ use crate::setup::Setup;
 use crate::step::Step;
 use crate::tally::visit;
 
-/// The largest batch and context that are looked at.
 const MOST_BATCH: u64 = 1 << 17;
 const MOST_CONTEXT: u64 = 1 << 24;
 
@@ -34,7 +33,6 @@ pub struct Crossovers {
 
 /// Where decoding of `batch` sequences with `context` tokens each changes its nature, if each attends to
 /// `media` tokens of images or positions of an encoder besides.
-#[must_use]
 pub fn crossovers(
     model: &Model,
     setup: &Setup,

@@ -25,7 +25,6 @@ pub enum Held {
 
 impl Held {
     /// What is held, of a model.
-    #[must_use]
     pub fn of(self, model: &Model, setup: &Setup) -> f64 {
         match self {
             Held::Params => model.parameters().stored as f64,
@@ -49,7 +48,6 @@ impl Held {
         }
     }
 
-    /// Keys that may make up for a change, the most natural first.
     fn keys(self) -> &'static [&'static str] {
         match self {
             Held::Params | Held::Flops => &[
@@ -100,11 +98,8 @@ pub enum HoldError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// No key is left that could make up for the change.
-    #[error("no key can keep the total constant; tried {tried}")]
-    NoKey {
-        /// Keys that were tried.
-        tried: String,
-    },
+    #[error("no key can keep the total constant; tried {0}")]
+    NoKey(String),
 }
 
 /// Changes `by` (or the most natural key that was not set) in `blueprint` until what is held is as near
@@ -159,7 +154,7 @@ pub fn balance(
             Balance { held, key: (*key).to_owned(), before, after: steps * quantum, wanted, reached };
         return Ok((model, balance));
     }
-    Err(HoldError::NoKey { tried: keys.join(", ") })
+    Err(HoldError::NoKey(keys.join(", ")))
 }
 
 /// The steps in which a key goes: heads and layers one by one, widths as wide as leaves 64 of them.

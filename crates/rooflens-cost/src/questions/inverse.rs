@@ -28,19 +28,9 @@ pub struct Target {
 /// What it takes to meet a target. Each answer holds the rest of the question as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Needs {
-    /// The target.
-    pub target: Target,
-    /// The lower bound of the time now, where there is a device.
-    pub now_s: Option<f64>,
-    /// The same if all tokens choose the same experts; equal without experts.
-    #[serde(default)]
-    pub least_s: Option<f64>,
-    /// The estimated time now, where there is a device.
-    pub estimate_s: Option<f64>,
-    /// Whether the bound, however experts are chosen, is longer than the target, or the model does not fit.
-    pub ruled_out: Option<bool>,
-    /// Whether the estimate meets the target now, memory included.
-    pub met: Option<bool>,
+    /// Whether the target is met now.
+    #[serde(flatten)]
+    pub now: Met,
     /// Useful operations a second that all devices together must do.
     pub flops_per_s: f64,
     /// Bytes a second that all devices together must move.
@@ -56,7 +46,7 @@ pub struct Needs {
     pub largest_context: Option<u64>,
 }
 
-/// Whether a point of a sweep meets a target.
+/// Whether a target is met.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Met {
     /// The target.
@@ -65,9 +55,9 @@ pub struct Met {
     pub now_s: Option<f64>,
     /// The same if all tokens choose the same experts; equal without experts.
     #[serde(default)]
-    pub(crate) least_s: Option<f64>,
+    pub least_s: Option<f64>,
     /// The estimated time, where there is a device.
-    pub(crate) estimate_s: Option<f64>,
+    pub estimate_s: Option<f64>,
     /// Whether the bound, however experts are chosen, is longer than the target, or the model does not fit.
     pub ruled_out: Option<bool>,
     /// Whether the estimate meets the target, memory included.
@@ -77,7 +67,6 @@ pub struct Met {
 impl Met {
     /// Whether a bound (as routing is assumed, and at its least) and an estimate are within the target, on devices
     /// with room or not.
-    #[must_use]
     pub fn new(
         target: Target,
         [now_s, least_s]: [Option<f64>; 2],
@@ -96,7 +85,6 @@ impl Met {
     }
 }
 
-/// The most that is searched.
 const MOST_DEVICES: u32 = 10;
 const MOST_BATCH: u64 = 1 << 18;
 const MOST_TOKENS: u64 = 1 << 24;
@@ -147,12 +135,7 @@ pub fn needs(
     let with_batch = |batch| Workload { batch, ..only.clone() };
     let with_tokens = |tokens| with_tokens(&only, tokens);
     Ok(Needs {
-        target,
-        now_s: met.now_s,
-        least_s: met.least_s,
-        estimate_s: met.estimate_s,
-        ruled_out: met.ruled_out,
-        met: met.met,
+        now: met,
         flops_per_s: work.flops.useful as f64 * devices / target.seconds,
         bytes_per_s: work.bytes.total() as f64 * devices / target.seconds,
         devices: device.and_then(|_| {
@@ -176,24 +159,20 @@ fn costs(estimate: &Estimate, phase: Phase) -> impl Iterator<Item = &PhaseCost> 
     estimate.phases.iter().filter(move |cost| phase != Phase::Decode || cost.phase == Phase::Decode)
 }
 
-/// Its estimated time.
 pub(crate) fn estimate_s(estimate: &Estimate, phase: Phase) -> Option<f64> {
     costs(estimate, phase).map(|cost| cost.time.map(|time| time.estimate_s)).sum()
 }
 
-/// The lower bound of it.
 pub(crate) fn seconds(estimate: &Estimate, phase: Phase) -> Option<f64> {
     costs(estimate, phase).map(|cost| cost.time.map(|time| time.seconds)).sum()
 }
 
 /// The bound of a phase if all tokens choose the same experts.
-#[must_use]
 pub fn least_seconds(estimate: &Estimate, phase: Phase) -> Option<f64> {
     costs(estimate, phase).map(|cost| cost.time.map(|time| time.band.min)).sum()
 }
 
 /// The phase that a target speaks of: the whole prompt, or one step.
-#[must_use]
 pub fn only(workload: &Workload, phase: Phase) -> Workload {
     match phase {
         Phase::Decode => {

@@ -13,7 +13,7 @@ use crate::operator::{Operator, Work};
 use crate::roof::{Limit, Roof};
 use crate::routing::Touch;
 use crate::step::{Phase, Step};
-use crate::tally::{OperatorPlace, Spent, visit, visit_drafts};
+use crate::tally::{OperatorPlace, Spent, visit, visit_drafts, visit_encoder};
 use crate::workload::Workload;
 
 /// What a workload costs, in a line: on the busiest device of each stage, all stages together.
@@ -66,7 +66,6 @@ pub struct PhaseSummary {
 
 impl PhaseSummary {
     /// Those of an estimate.
-    #[must_use]
     pub fn of(estimate: &Estimate) -> Vec<Self> {
         let line = |cost: &PhaseCost| Self {
             phase: cost.phase,
@@ -106,9 +105,7 @@ pub fn summary(
 ) -> Result<CostSummary, EstimateError> {
     let asked = model.asked(workload)?;
     let setup = &figures.bound.setup;
-    if let Some(reason) = setup.parallel.fault(model.depth) {
-        return Err(EstimateError::Parallel { reason });
-    }
+    setup.parallel.fault(model.depth).map_or(Ok(()), |reason| Err(EstimateError::Parallel(reason)))?;
     let bound = sum(model, &figures.bound, &asked, buffer);
     let roof = figures.bound.roof.as_ref();
     let seconds = bound.seconds;
@@ -139,11 +136,9 @@ pub fn summary(
     })
 }
 
-/// What the operators of a workload add up to.
 #[derive(Default)]
 struct Sum {
     work: Work,
-    /// From start to end, phase by phase.
     seconds: f64,
     spent: Spent,
     compute_s: f64,
@@ -153,7 +148,6 @@ struct Sum {
 }
 
 impl Sum {
-    /// Adds operators of so many layers, and their times to those of the phase.
     fn add(&mut self, spent: &mut Spent, roof: Option<&Roof>, layers: u64, operators: &[Operator]) {
         for operator in operators {
             self.work += operator.work * u128::from(layers);
@@ -168,7 +162,6 @@ impl Sum {
         }
     }
 
-    /// Ends a phase.
     fn end(&mut self, figure: &Figure, spent: Spent) {
         self.seconds += figure.seconds(spent);
         self.spent.local_s += spent.local_s;
@@ -183,7 +176,9 @@ fn sum(model: &Model, figure: &Figure, asked: &ModelWorkload, buffer: &mut Vec<O
     if let Some(encoder) = model.encoder.as_ref().filter(|_| asked.encodes) {
         let pass = figure.setup.pass(model, Step::encoder(sequences, asked.positions), 0, Touch::Expected);
         let mut spent = Spent::default();
-        encoder.visit(&pass, buffer, |_, layers, operators| sum.add(&mut spent, roof, layers, operators));
+        visit_encoder(encoder, &pass, buffer, |_, layers, operators| {
+            sum.add(&mut spent, roof, layers, operators)
+        });
         if encoder.reads_prompt() {
             sum.tokens += u128::from(asked.positions) * u128::from(workload.batch);
         }
@@ -213,7 +208,6 @@ fn sum(model: &Model, figure: &Figure, asked: &ModelWorkload, buffer: &mut Vec<O
 
 impl CostSummary {
     /// The line of an estimate.
-    #[must_use]
     pub fn of(estimate: &Estimate) -> Self {
         let work = estimate.work();
         let bytes = work.bytes.total();

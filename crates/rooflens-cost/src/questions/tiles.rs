@@ -29,7 +29,6 @@ pub struct Tiled {
 }
 
 /// A step of `groups` of equal sequences with products in tiles of `side` columns.
-#[must_use]
 pub fn tiled(model: &Model, setup: &Setup, roof: &Roof, groups: &[Step], side: u64) -> Tiled {
     let sampled = groups.iter().map(|group| group.sequences).sum();
     let pass = setup.pass(model, Step::prefill(1, 1, 0), 0, Touch::Expected);
@@ -48,7 +47,6 @@ pub fn tiled(model: &Model, setup: &Setup, roof: &Roof, groups: &[Step], side: u
     sum
 }
 
-/// Columns that are done for each that is needed.
 fn padding(unit: &Unit, pass: &Pass, side: u64) -> f64 {
     match unit {
         Unit::Linear(linear) => of_linear(linear, pass, side),
@@ -91,6 +89,8 @@ fn of_attention(attention: &Attention) -> f64 {
 mod tests {
     use super::*;
     use crate::hardware::Catalog;
+    use crate::step::Mask;
+    use crate::units::KvCache;
 
     const CONFIG: &str = r#"{"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 1, "head_dim": 64,
         "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 256, "intermediate_size": "#;
@@ -120,17 +120,7 @@ mod tests {
 
     #[test]
     fn heads_are_padded_to_the_next_kernel() {
-        let attention = |width| Attention {
-            class: "attn.core",
-            heads: 1,
-            kv_heads: 1,
-            qk_width: width,
-            v_width: width,
-            mask: crate::step::Mask::Causal,
-            cache: crate::units::KvCache::Own,
-            sinks: 0,
-            storage: crate::precision::Storage::plain(crate::precision::Dtype::Bf16),
-        };
+        let attention = |width| Attention::plain("attn.core", [1, 1], width, Mask::Causal, KvCache::Own);
         assert_eq!(of_attention(&attention(80)), 96.0 / 80.0);
         assert_eq!(of_attention(&attention(128)), 1.0);
         assert_eq!(of_attention(&attention(512)), 1.0);

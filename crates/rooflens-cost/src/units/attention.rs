@@ -4,7 +4,7 @@ use super::dim::Dim;
 use super::{Kept, Parameters, Part, tiles};
 use crate::operator::{Bytes, Flops, Operator, Work};
 use crate::pass::Pass;
-use crate::precision::Storage;
+use crate::precision::{Dtype, Storage};
 use crate::step::Mask;
 
 /// Whose keys and values are read.
@@ -21,23 +21,15 @@ pub enum KvCache {
 /// The core of attention: `2·pairs·H·(d_qk + d_v)` operations, softmax on the vector units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Attention {
-    /// Class of the operator.
     pub(crate) class: &'static str,
-    /// Query heads.
     pub(crate) heads: u64,
-    /// Key and value heads.
     pub(crate) kv_heads: u64,
-    /// Width of a query and key.
     pub(crate) qk_width: u64,
-    /// Width of a value.
     pub(crate) v_width: u64,
     /// Which keys a query sees.
     pub mask: Mask,
-    /// Whose keys and values are read.
     pub(crate) cache: KvCache,
-    /// Parameters of its own: a sink for each head.
     pub(crate) sinks: u64,
-    /// How queries, keys and values are multiplied.
     pub(crate) storage: Storage,
 }
 
@@ -45,7 +37,17 @@ pub struct Attention {
 const SOFTMAX: u128 = 5;
 
 impl Attention {
-    /// Elements that a token adds to the cache of one device.
+    pub(crate) fn plain(
+        class: &'static str,
+        [heads, kv_heads]: [u64; 2],
+        width: u64,
+        mask: Mask,
+        cache: KvCache,
+    ) -> Self {
+        let storage = Storage::plain(Dtype::Bf16);
+        Self { class, heads, kv_heads, qk_width: width, v_width: width, mask, cache, sinks: 0, storage }
+    }
+
     fn cached(&self, pass: &Pass) -> u128 {
         let heads = Dim::split_or_copy(self.kv_heads, 1).local(pass.tp);
         heads * (u128::from(self.qk_width) + u128::from(self.v_width))

@@ -14,34 +14,20 @@ use crate::precision::Storage;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Collective {
     /// Sums of a token of `width` elements over the devices of tensor parallelism.
-    AllReduce {
-        /// Elements of a token.
-        width: u64,
-    },
-    /// The logits of each sampled row, gathered from the devices of tensor parallelism.
-    GatherLogits {
-        /// Elements of a row.
-        width: u64,
-    },
-    /// Sums behind experts: an all-reduce, or, under expert parallelism, tokens to experts and back.
-    Experts {
-        /// Elements of a token, as experts see it.
-        width: u64,
-        /// Elements of a token in the residual stream.
-        hidden: u64,
-        /// Experts that a token visits.
-        top_k: u64,
-    },
+    AllReduce { width: u64 },
+    /// The logits of each sampled row of `width` elements, gathered from the devices of tensor parallelism.
+    GatherLogits { width: u64 },
+    /// Sums behind experts: an all-reduce, or, under expert parallelism, tokens to experts and back. Experts see `width`
+    /// elements of a token, the residual stream has `hidden`.
+    Experts { width: u64, hidden: u64, top_k: u64 },
 }
 
-/// Bytes that a device sends, within its node and to others.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Sent {
     link: u128,
     inter_node: u128,
 }
 
-/// Devices of a group within one node, and nodes of the group.
 fn nodes(devices: u64, node: Option<u64>) -> (u128, u128) {
     let within = node.unwrap_or(devices).clamp(1, devices.max(1));
     (within.into(), devices.max(1).div_ceil(within).into())

@@ -9,7 +9,6 @@ use crate::step::{Mask, Step};
 /// Summaries of tokens: one entry for every `rate` tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Summaries {
-    /// Tokens of an entry.
     pub(crate) rate: u64,
     /// Entries that an indexer leaves to each query; none: all of them.
     pub(crate) top_k: Option<u64>,
@@ -19,7 +18,6 @@ pub struct Summaries {
 
 impl Summaries {
     /// Entries of one sequence after `tokens` tokens.
-    #[must_use]
     pub(crate) fn entries(&self, tokens: u64) -> u64 {
         tokens / self.rate.max(1)
     }
@@ -48,15 +46,10 @@ impl Summaries {
 /// One key head whose keys are the values too, of the tokens in a window and of summaries of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CompressedAttention {
-    /// Query heads.
     pub(crate) heads: u64,
-    /// Width of a query, key and value.
     pub(crate) width: u64,
-    /// Tokens that are seen themselves.
     pub(crate) window: u64,
-    /// What is seen of those before.
     pub(crate) summaries: Option<Summaries>,
-    /// Parameters of its own: a sink for each head.
     pub(crate) sinks: u64,
 }
 

@@ -10,31 +10,25 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// One device has all.
     pub(crate) const WHOLE: Slice = Slice { of: 1, rank: 0 };
 
     /// This device's part of `n` indivisible things; the first devices have one more where it does not
     /// come out even, so that rank 0 is never the least busy.
-    #[must_use]
     pub fn part(&self, n: u64) -> u64 {
         let of = self.of.max(1);
         n / of + u64::from(self.rank < n % of)
     }
 
     /// As [`Slice::part`], of more things than fit 64 bits.
-    #[must_use]
     pub fn part_of(&self, n: u128) -> u128 {
         let of = u128::from(self.of.max(1));
         n / of + u128::from(u128::from(self.rank) < n % of)
     }
 }
 
-/// How devices share a dimension under tensor parallelism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Share {
-    /// Each has all of it.
     Whole,
-    /// Each has some of its units.
     Split,
     /// Each has some of its units; where there are fewer units than devices, copies.
     SplitOrCopy,
@@ -45,38 +39,28 @@ enum Share {
 pub struct Dim {
     /// Heads, experts, columns: what is dealt out to devices.
     pub(crate) units: u64,
-    /// Elements of a unit.
     pub(crate) width: u64,
     share: Share,
 }
 
 impl Dim {
-    /// A dimension that every device has.
-    #[must_use]
     pub(crate) const fn whole(elements: u64) -> Self {
         Self { units: 1, width: elements, share: Share::Whole }
     }
 
-    /// A dimension that is dealt out by unit.
-    #[must_use]
     pub(crate) const fn split(units: u64, width: u64) -> Self {
         Self { units, width, share: Share::Split }
     }
 
     /// A dimension that is dealt out by unit, each device having at least one: key and value heads.
-    #[must_use]
     pub(crate) const fn split_or_copy(units: u64, width: u64) -> Self {
         Self { units, width, share: Share::SplitOrCopy }
     }
 
-    /// Elements in all.
-    #[must_use]
     pub(crate) fn elements(&self) -> u128 {
         u128::from(self.units) * u128::from(self.width)
     }
 
-    /// Units on one device.
-    #[must_use]
     pub(crate) fn local_units(&self, tp: Slice) -> u64 {
         match self.share {
             Share::Whole => self.units,
@@ -86,14 +70,11 @@ impl Dim {
         }
     }
 
-    /// Elements on one device.
-    #[must_use]
     pub(crate) fn local(&self, tp: Slice) -> u128 {
         u128::from(self.local_units(tp)) * u128::from(self.width)
     }
 
     /// Whether what this device has of it, another device before it has as well.
-    #[must_use]
     pub(crate) fn is_copy(&self, tp: Slice) -> bool {
         match self.share {
             Share::Whole => tp.rank > 0,
@@ -106,8 +87,6 @@ impl Dim {
         }
     }
 
-    /// Whether devices hold different parts of it.
-    #[must_use]
     pub(crate) fn is_dealt(&self) -> bool {
         self.share != Share::Whole
     }

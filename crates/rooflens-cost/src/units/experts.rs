@@ -9,21 +9,16 @@ use crate::precision::Storage;
 /// visits, and of no others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Experts {
-    /// Class of the operator.
     pub(crate) class: &'static str,
     /// Path below the layer of a matrix of the first expert.
     pub(crate) module: &'static str,
     /// Experts.
     pub count: u64,
-    /// Experts that each token visits.
     pub(crate) top_k: u64,
-    /// Width of a token.
     pub(crate) input: u64,
-    /// Width inside an expert.
     pub(crate) inner: u64,
     /// Whether a gate multiplies: three matrices instead of two.
     pub(crate) gated: bool,
-    /// Whether every matrix has a bias.
     pub(crate) bias: bool,
     /// Experts that the framework runs for each token, where it runs more than are chosen.
     pub(crate) counted_per_token: u64,
@@ -40,12 +35,10 @@ impl Experts {
         if self.bias { (self.matrices() - 1) * inner + u128::from(self.input) } else { 0 }
     }
 
-    /// Parameters of an expert.
     fn each(&self) -> u128 {
         self.matrices() * u128::from(self.input) * u128::from(self.inner) + self.biases(self.inner.into())
     }
 
-    /// Bytes of one expert on one device.
     fn each_bytes(&self, pass: &Pass) -> u128 {
         let inner = u128::from(pass.expert_tp.part(self.inner));
         let matrices = self.matrices() * u128::from(self.input) * inner;

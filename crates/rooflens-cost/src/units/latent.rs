@@ -16,21 +16,15 @@ use crate::step::{Mask, Phase};
 pub struct LatentAttention {
     /// Path of the up-projection below the layer.
     pub(crate) module: &'static str,
-    /// Query heads.
     pub(crate) heads: u64,
-    /// Rank of the compressed keys and values.
     pub(crate) rank: u64,
     /// Width of the part of a key that has no position.
     pub(crate) nope_width: u64,
     /// Width of the part that has, shared by all heads.
     pub(crate) rope_width: u64,
-    /// Width of a value.
     pub(crate) v_width: u64,
-    /// Which keys a query sees.
     pub(crate) mask: Mask,
-    /// How the up-projection is stored.
     pub(crate) storage: Storage,
-    /// How queries, keys and values are multiplied.
     pub(crate) core: Storage,
 }
 
@@ -158,11 +152,8 @@ impl Part for LatentAttention {
 /// heads, and a sum or maximum over them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IndexScores {
-    /// Class of the operator.
     pub(crate) class: &'static str,
-    /// Query heads.
     pub(crate) heads: u64,
-    /// Width of a query and key.
     pub(crate) width: u64,
     /// Tokens that share a key: 1 for a key of every token.
     pub every: u64,
@@ -224,9 +215,8 @@ impl Part for IndexScores {
                     kv_write: self.key().bytes(sequences * u128::from(all - past) * u128::from(self.width)),
                     activations: pass.activation_bytes(step.tokens() * query),
                 },
-                link_bytes: 0,
-                inter_node_bytes: 0,
                 copied_flops: if pass.tp.rank > 0 && !pass.sequence_parallel { useful } else { 0 },
+                ..Work::default()
             },
             storage: Storage::plain(Dtype::Fp8),
             formula: if self.summed { "2·pairs·n_i·(d_i + 1)" } else { "2·pairs·n_i·d_i" },

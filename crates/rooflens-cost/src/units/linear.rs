@@ -1,7 +1,7 @@
 //! Matrices.
 
 use super::dim::Dim;
-use super::{Parameters, Part, tiles};
+use super::{Parameters, Part, Unit, tiles};
 use crate::operator::{Bytes, Flops, Operator, Work};
 use crate::pass::Pass;
 use crate::precision::Storage;
@@ -22,17 +22,12 @@ pub enum LinearRows {
 /// Matrices with the same input, read together: `2·rows·in·out` operations.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Linear {
-    /// Name of the operator.
     pub name: &'static str,
-    /// Class of the operator.
     pub(crate) class: &'static str,
     /// Path below the layer in the checkpoint; none for what is never quantised.
     pub(crate) module: Option<&'static str>,
-    /// Its input.
     pub(crate) input: Dim,
-    /// Its outputs, one after the other.
     pub(crate) outputs: Vec<Dim>,
-    /// Whether each output has a bias.
     pub(crate) bias: bool,
     /// Which output has none though the others do, as the keys of Whisper.
     pub(crate) unbiased: Option<usize>,
@@ -43,20 +38,15 @@ pub struct Linear {
     /// Whether every unit of the output has an input of its own, of the width of `input`: blocks on the
     /// diagonal.
     pub(crate) diagonal: bool,
-    /// Which rows go through.
     pub(crate) rows: LinearRows,
     /// Operations of the vector units that are done on the way, for each row in the whole model:
     /// activations, rotations.
     pub(crate) vector_flops: u64,
-    /// How it is stored.
     pub storage: Storage,
-    /// How its operations are counted.
     pub(crate) formula: &'static str,
 }
 
 impl Linear {
-    /// A matrix without bias, for every token.
-    #[must_use]
     pub(crate) fn new(
         name: &'static str,
         class: &'static str,
@@ -82,62 +72,48 @@ impl Linear {
     }
 
     /// Stands at `module` below the layer and may be quantised.
-    #[must_use]
     pub(crate) fn at(mut self, module: &'static str) -> Self {
         self.module = Some(module);
         self
     }
 
-    /// With a bias if `bias`.
-    #[must_use]
     pub(crate) fn bias(mut self, bias: bool) -> Self {
         self.bias = bias;
         self
     }
 
-    /// Without a bias of one output, by its number.
-    #[must_use]
     pub(crate) fn unbiased(mut self, output: Option<usize>) -> Self {
         self.unbiased = output;
         self
     }
 
     /// As a convolution whose rows have `overlap` inputs in common with the row before.
-    #[must_use]
     pub(crate) fn overlapping(mut self, overlap: u64) -> Self {
         self.overlap = overlap;
         self
     }
 
-    /// With the formula that its readers know it by.
-    #[must_use]
-    pub(crate) fn formula(mut self, formula: &'static str) -> Self {
+    pub(crate) fn unit(mut self, formula: &'static str) -> Unit {
         self.formula = formula;
-        self
+        Unit::Linear(self)
     }
 
     /// With `flops` operations of the vector units for each row.
-    #[must_use]
     pub(crate) fn vector(mut self, flops: u64) -> Self {
         self.vector_flops = flops;
         self
     }
 
-    /// For other rows than every token.
-    #[must_use]
     pub(crate) fn rows(mut self, rows: LinearRows) -> Self {
         self.rows = rows;
         self
     }
 
-    /// With an input of its own for every unit of the output.
-    #[must_use]
     pub(crate) fn diagonal(mut self) -> Self {
         self.diagonal = true;
         self
     }
 
-    /// Inputs that are read for a row.
     fn read_elements(&self, pass: &Pass) -> u128 {
         let blocks: u64 = self.outputs.iter().map(|output| output.local_units(pass.tp)).sum();
         let read = self.input.local(pass.tp).saturating_sub(self.overlap.into());
@@ -148,7 +124,6 @@ impl Linear {
         self.outputs.iter().map(Dim::elements).sum()
     }
 
-    /// Elements of the biases, of outputs of which a device has so much.
     fn biases(&self, elements: impl Fn(&Dim) -> u128) -> u128 {
         let biased = |(number, _): &(usize, &Dim)| self.bias && self.unbiased != Some(*number);
         self.outputs.iter().enumerate().filter(biased).map(|(_, output)| elements(output)).sum()
@@ -158,7 +133,6 @@ impl Linear {
         self.outputs.iter().map(|output| output.local(pass.tp)).sum()
     }
 
-    /// Whether every device of tensor parallelism has all of it.
     fn is_replicated(&self) -> bool {
         !self.input.is_dealt() && !self.outputs.iter().any(Dim::is_dealt)
     }
@@ -234,9 +208,8 @@ impl Part for Linear {
                     activations: pass.activation_bytes(rows * (self.read_elements(pass) + out)),
                     ..Bytes::default()
                 },
-                link_bytes: 0,
-                inter_node_bytes: 0,
                 copied_flops: 2 * rows * input * self.copied_out(pass),
+                ..Work::default()
             },
             storage: self.storage,
             formula: self.formula,

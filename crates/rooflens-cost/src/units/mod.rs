@@ -2,36 +2,31 @@
 //! it costs in a pass on one device.
 //!
 //! A family describes a model as a list of these; nothing else in the crate knows how an operator is
-//! counted. To add one: a file here, a `mod` line, a variant of [`Unit`].
+//! counted. To add one: a type that is a [`Part`], and a variant of [`Unit`].
 
 mod attention;
 mod collective;
 mod compressed;
-mod conv;
-mod delta;
 mod dim;
-mod embedding;
 mod experts;
 mod latent;
 mod linear;
-mod norm;
-mod product;
-mod ssd;
+mod per_token;
+mod states;
 mod tiles;
 
-pub use attention::{Attention, KvCache};
-pub use collective::Collective;
-pub use compressed::{CompressedAttention, Summaries};
-pub use conv::Conv;
-pub use delta::{DeltaRule, Lightning};
-pub use dim::{Dim, Slice};
-pub use embedding::Embedding;
-pub use experts::Experts;
-pub use latent::{IndexScores, LatentAttention};
-pub use linear::{Linear, LinearRows};
-pub use norm::{Norm, NormKind, Weights};
-pub use product::Product;
-pub use ssd::Ssd;
+pub(crate) use attention::{Attention, KvCache};
+pub(crate) use collective::Collective;
+pub(crate) use compressed::{CompressedAttention, Summaries};
+pub(crate) use dim::Dim;
+pub use dim::Slice;
+pub(crate) use experts::Experts;
+pub(crate) use latent::{IndexScores, LatentAttention};
+pub(crate) use linear::{Linear, LinearRows};
+pub(crate) use per_token::{Embedding, Norm, NormKind, Product, Weights};
+pub(crate) use states::{Conv, DeltaRule, Lightning, Ssd};
+
+use std::ops::Deref;
 
 use crate::operator::Operator;
 use crate::pass::Pass;
@@ -85,6 +80,16 @@ pub struct Parameters {
     pub input_embedding: u128,
 }
 
+impl Parameters {
+    /// Adds those of `times` parts.
+    pub fn add(&mut self, other: Parameters, times: u128) {
+        self.stored += other.stored * times;
+        self.routed += other.routed * times;
+        self.routed_active += other.routed_active * times;
+        self.input_embedding += other.input_embedding * times;
+    }
+}
+
 /// What is kept for each sequence between passes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Kept {
@@ -96,28 +101,6 @@ pub struct Kept {
     pub bytes_per_sequence: u128,
     /// Bytes for each token of the sequence's images, or position of its encoder.
     pub bytes_per_media_token: u128,
-}
-
-macro_rules! each_unit {
-    ($self:ident, $unit:ident => $value:expr) => {
-        match $self {
-            Unit::Embedding($unit) => $value,
-            Unit::Linear($unit) => $value,
-            Unit::Norm($unit) => $value,
-            Unit::Weights($unit) => $value,
-            Unit::Attention($unit) => $value,
-            Unit::Latent($unit) => $value,
-            Unit::Compressed($unit) => $value,
-            Unit::IndexScores($unit) => $value,
-            Unit::Experts($unit) => $value,
-            Unit::Conv($unit) => $value,
-            Unit::Ssd($unit) => $value,
-            Unit::Delta($unit) => $value,
-            Unit::Lightning($unit) => $value,
-            Unit::Product($unit) => $value,
-            Unit::Collective($unit) => $value,
-        }
-    };
 }
 
 /// What every part of a layer can tell.
@@ -141,50 +124,44 @@ pub trait Part {
     fn operators(&self, pass: &Pass, into: &mut Vec<Operator>);
 }
 
-impl Unit {
-    /// Its parameters in the whole model.
-    #[must_use]
-    pub fn parameters(&self) -> Parameters {
-        each_unit!(self, unit => unit.parameters())
-    }
+impl Deref for Unit {
+    type Target = dyn Part;
 
-    /// Bytes of its parameters on one device.
-    #[must_use]
-    pub fn weight_bytes(&self, pass: &Pass) -> u128 {
-        each_unit!(self, unit => unit.weight_bytes(pass))
-    }
-
-    /// What it keeps on one device.
-    #[must_use]
-    pub fn kept(&self, pass: &Pass) -> Kept {
-        each_unit!(self, unit => unit.kept(pass))
-    }
-
-    /// What it costs on one device.
-    pub fn operators(&self, pass: &Pass, into: &mut Vec<Operator>) {
-        each_unit!(self, unit => unit.operators(pass, into));
-    }
-
-    /// Whether it costs the same for a token wherever the token stands: no context, no sequences.
-    #[must_use]
-    pub fn is_per_token(&self) -> bool {
+    fn deref(&self) -> &Self::Target {
         match self {
-            Unit::Embedding(_)
-            | Unit::Linear(_)
-            | Unit::Norm(_)
-            | Unit::Weights(_)
-            | Unit::Experts(_)
-            | Unit::Product(_)
-            | Unit::Collective(_) => true,
-            Unit::Attention(_)
-            | Unit::Latent(_)
-            | Unit::Compressed(_)
-            | Unit::IndexScores(_)
-            | Unit::Conv(_)
-            | Unit::Ssd(_)
-            | Unit::Delta(_)
-            | Unit::Lightning(_) => false,
+            Unit::Embedding(unit) => unit,
+            Unit::Linear(unit) => unit,
+            Unit::Norm(unit) => unit,
+            Unit::Weights(unit) => unit,
+            Unit::Attention(unit) => unit,
+            Unit::Latent(unit) => unit,
+            Unit::Compressed(unit) => unit,
+            Unit::IndexScores(unit) => unit,
+            Unit::Experts(unit) => unit,
+            Unit::Conv(unit) => unit,
+            Unit::Ssd(unit) => unit,
+            Unit::Delta(unit) => unit,
+            Unit::Lightning(unit) => unit,
+            Unit::Product(unit) => unit,
+            Unit::Collective(unit) => unit,
         }
+    }
+}
+
+impl Unit {
+    /// Whether it costs the same for a token wherever the token stands: no context, no sequences.
+    pub(crate) fn is_per_token(&self) -> bool {
+        !matches!(
+            self,
+            Unit::Attention(_)
+                | Unit::Latent(_)
+                | Unit::Compressed(_)
+                | Unit::IndexScores(_)
+                | Unit::Conv(_)
+                | Unit::Ssd(_)
+                | Unit::Delta(_)
+                | Unit::Lightning(_)
+        )
     }
 
     /// Where its weights stand in the checkpoint, below the layer, and how they are stored; nothing for

@@ -3,10 +3,8 @@
 //! Rows are padded to the tiles that GEMM libraries choose from (16, 32, 64, then 128), attention to
 //! blocks of 128 queries by 128 keys, as FlashAttention 2 and 3 use for head widths up to 128.
 
-/// Side of an attention block.
 const BLOCK: u128 = 128;
 
-/// Rows of a matmul, padded.
 pub(super) fn rows(rows: u128) -> u128 {
     match rows {
         0 => 0,

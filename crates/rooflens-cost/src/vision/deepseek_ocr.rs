@@ -1,10 +1,8 @@
 //! DeepSeek-OCR (arXiv 2510.18234): SAM ViT-B with windows, two strided convolutions, CLIP ViT-L over what
 //! they leave, both joined and projected. Read from the model's own code (`deepencoder.py`).
 
-use super::crops::{grid_of, nearest_grid};
-use super::parts::{
-    Block, conv, head_dim, layer_norm, layers, linear, named, patch, patch_size, table, width,
-};
+use super::parts::{Block, conv, layer_norm, layers, linear, named, patch, patch_size, table, width};
+use super::views::{grid_of, nearest_grid};
 use super::{Cut, Images, Seen, StageSpan, Tower, TowerStage, View};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Dim, Linear, Unit};
@@ -33,7 +31,7 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     let wide = width(&clip, "width", 1024)?;
     let mut stages = sam.stages(wide);
     stages.extend(clip_stages(&clip, wide)?);
-    let joined = StageSpan::Blocks { by: SHRINK, class: 0 };
+    let joined = StageSpan::blocks(SHRINK);
     let projector = linear("projector", "vision.merge", 2 * wide, hidden, true);
     stages.push(TowerStage::new("projector", 1, joined, vec![projector]));
     // A token that ends a row, and one that stands between views.
@@ -58,9 +56,8 @@ struct Sam {
 
 impl Sam {
     fn read(keys: &Keys) -> Result<Self, ConfigError> {
-        let hidden = width(keys, "width", 768)?;
-        let heads = width(keys, "heads", 12)?;
-        let inner = (hidden as f64 * keys.fraction_or("mlp_ratio", 4.0)?) as u64;
+        let inner = |hidden: u64| Ok((hidden as f64 * keys.fraction_or("mlp_ratio", 4.0)?) as u64);
+        let block = Block::read(keys, ("width", 768), ("heads", 12), inner)?;
         let depth = layers(keys, "layers", 12)?;
         let patch = patch_size(keys, 16)?;
         let side = width(keys, "image_size", 1024)? / patch;
@@ -77,7 +74,7 @@ impl Sam {
             Some(_) => return Err(keys.wrong("downsample_channels", "two sizes")),
         };
         Ok(Self {
-            block: Block::plain(hidden, heads, head_dim(keys, "heads", hidden, heads)?, inner),
+            block,
             depth,
             global: named(keys, "global_attn_indexes", depth, &[2, 5, 8, 11])?,
             window,
@@ -97,15 +94,14 @@ impl Sam {
     /// Queries times the positions of `side` rows and `side` columns; heads are rows here.
     fn rel_pos(&self, name: &'static str, count: u64, side: u64, span: StageSpan) -> TowerStage {
         let (input, outputs) = (Dim::whole(self.block.head_dim), [Dim::whole(2 * side)]);
-        let mut product = Linear::new("rel_pos", "vision.rel_pos", input, outputs).formula("2·N·H·d·(r + c)");
         // The tables count with the layer; in a crop they are stretched.
-        product.shared = true;
-        TowerStage::new(name, count, span, vec![Unit::Linear(product)])
+        let product = Linear { shared: true, ..Linear::new("rel_pos", "vision.rel_pos", input, outputs) };
+        TowerStage::new(name, count, span, vec![product.unit("2·N·H·d·(r + c)")])
     }
 
     fn stages(&self, wide: u64) -> Vec<TowerStage> {
         let Self { block, depth, global, window, side, neck, down, .. } = *self;
-        let patches = StageSpan::Patches { class: 0 };
+        let patches = StageSpan::PATCHES;
         let windows = |heads| StageSpan::FilledWindows { side: window, heads };
         let pixels = 3 * self.patch * self.patch;
         let mut attention = block.qkv();
@@ -121,7 +117,6 @@ impl Sam {
             conv("neck.2", 3, neck, neck, false),
             layer_norm("neck.3", neck),
         ];
-        let by = |by| StageSpan::Blocks { by, class: 0 };
         let heads = |side| StageSpan::Heads { side, heads: block.heads };
         let mut stages = vec![
             TowerStage::new("sam.patch_embed", 1, patches, embed),
@@ -139,8 +134,13 @@ impl Sam {
         }
         stages.extend([
             TowerStage::new("sam.neck", 1, patches, necks),
-            TowerStage::new("sam.net_2", 1, by(2), vec![conv("net_2", 3, neck, down, false)]),
-            TowerStage::new("sam.net_3", 1, by(SHRINK), vec![conv("net_3", 3, down, wide, false)]),
+            TowerStage::new("sam.net_2", 1, StageSpan::blocks(2), vec![conv("net_2", 3, neck, down, false)]),
+            TowerStage::new(
+                "sam.net_3",
+                1,
+                StageSpan::blocks(SHRINK),
+                vec![conv("net_3", 3, down, wide, false)],
+            ),
         ]);
         stages
     }
@@ -148,9 +148,7 @@ impl Sam {
 
 /// CLIP (arXiv 2103.00020) takes SAM's results for patches: its own convolution is stored and never runs.
 fn clip_stages(keys: &Keys, wide: u64) -> Result<Vec<TowerStage>, ConfigError> {
-    let heads = width(keys, "heads", 16)?;
-    let inner = width(keys, "ffn", 4 * wide)?;
-    let block = Block::plain(wide, heads, head_dim(keys, "heads", wide, heads)?, inner);
+    let block = Block::read(keys, ("width", 1024), ("heads", 16), |wide| width(keys, "ffn", 4 * wide))?;
     let patch_size = patch_size(keys, 14)?;
     let side = width(keys, "image_size", 224)? / patch_size;
     let span = StageSpan::Blocks { by: SHRINK, class: 1 };
@@ -166,7 +164,6 @@ fn clip_stages(keys: &Keys, wide: u64) -> Result<Vec<TowerStage>, ConfigError> {
     ])
 }
 
-/// The whole image as one square, and crops of it.
 #[derive(Debug)]
 struct Views {
     side: u64,

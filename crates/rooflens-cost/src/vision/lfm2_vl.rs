@@ -1,16 +1,16 @@
 //! LFM2-VL: SigLIP 2 over images of their own shape, large ones in tiles beside a thumbnail; four patches
 //! become a token. As `Lfm2VlModel` and `Lfm2VlImageProcessor` of Transformers have it.
 
-use super::crops::{nearest_grid, to_multiple};
-use super::parts::{layer_norm, two_layers, width};
-use super::qwen2_vl::merge_size;
-use super::{Cut, Images, Seen, StageSpan, Tower, TowerStage, View, siglip};
+use super::parts::{layer_norm, siglip, two_layers, width};
+use super::qwen_vl::merge_size;
+use super::views::{nearest_grid, to_multiple};
+use super::{Cut, Images, Seen, StageSpan, Tower, TowerStage, View};
 use crate::config::{ConfigError, Keys};
 
 /// Reads `vision_config`, for a language model of width `hidden`; nothing where there is none.
 pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     let Some(keys) = root.inside("vision_config") else { return Ok(None) };
-    let encoder = siglip::encoder(&keys, |_| keys.size_or("num_patches", 256))?;
+    let encoder = siglip(&keys, |_| keys.size_or("num_patches", 256))?;
     let merge = merge_size(root, "downsample_factor")?;
     let joined = encoder.hidden * merge * merge;
     let mut units = Vec::new();
@@ -21,8 +21,7 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     let bias = root.flag_or("projector_bias", true)?;
     units.extend(two_layers("vision.merge", joined, inner, hidden, bias));
     let mut stages = encoder.stages;
-    let projector =
-        TowerStage::new("multi_modal_projector", 1, StageSpan::Blocks { by: merge, class: 0 }, units);
+    let projector = TowerStage::new("multi_modal_projector", 1, StageSpan::blocks(merge), units);
     stages.push(projector.connecting());
     let cut = Tiles {
         patch: encoder.patch,
@@ -58,7 +57,6 @@ impl Tiles {
         self.patch * self.merge
     }
 
-    /// Pixels of the width and height, resized to within the numbers of tokens.
     fn resized(&self, width: u64, height: u64) -> (u64, u64) {
         let factor = self.factor();
         let pixels = |tokens: u64| tokens as f64 * (factor * factor) as f64;

@@ -2,7 +2,7 @@
 //! then through gated ones; results of some layers are joined and projected for cross-attention. As
 //! `MllamaVisionModel` of Transformers has it.
 
-use super::parts::{Block, head_dim, layer_norm, layers, linear, patch, patch_size, pixels, table, width};
+use super::parts::{Block, layer_norm, layers, linear, patch, patch_size, pixels, table, width};
 use super::{Cut, Images, Seen, StageSpan, Tower, TowerStage, View};
 use crate::config::{ConfigError, Keys};
 use crate::units::{Product, Unit};
@@ -15,13 +15,10 @@ const FILL: u64 = 8;
 /// Reads `vision_config`, for a language model of width `hidden`; nothing where there is none.
 pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     let Some(keys) = root.inside("vision_config") else { return Ok(None) };
-    let inside = width(&keys, "hidden_size", 1280)?;
-    let heads = width(&keys, "attention_heads", 16)?;
-    let inner = width(&keys, "intermediate_size", 5120)?;
-    let block = Block {
-        attention_bias: false,
-        ..Block::plain(inside, heads, head_dim(&keys, "attention_heads", inside, heads)?, inner)
-    };
+    let inner = |_| width(&keys, "intermediate_size", 5120);
+    let block = Block::read(&keys, ("hidden_size", 1280), ("attention_heads", 16), inner)?;
+    let block = Block { attention_bias: false, ..block };
+    let inside = block.hidden;
     let patch_size = patch_size(&keys, 14)?;
     let pixels = pixels(&keys, "num_channels", patch_size)?;
     let side = width(&keys, "image_size", 448)? / patch_size;
@@ -61,12 +58,7 @@ pub fn read(root: &Keys, hidden: u64) -> Result<Option<Tower>, ConfigError> {
     });
     let joined = width(&keys, "vision_output_dim", 7680)?;
     let stages = vec![
-        TowerStage::new(
-            "patch_embedding",
-            1,
-            StageSpan::Patches { class: 0 },
-            vec![patch(pixels, inside, false)],
-        ),
+        TowerStage::new("patch_embedding", 1, StageSpan::PATCHES, vec![patch(pixels, inside, false)]),
         TowerStage::new("embeddings", 1, one, before),
         TowerStage::new("mask", 1, whole, vec![masks]),
         TowerStage::new("layer", layers(&keys, "num_hidden_layers", 32)?, whole, block.units()),

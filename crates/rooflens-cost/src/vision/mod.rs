@@ -7,26 +7,17 @@
 //!
 //! To add one: a file here, a `mod` line, and a call in the family that has it.
 
-mod crops;
-mod grid;
-mod parts;
-mod span;
-mod square;
-
 pub mod deepseek_ocr;
-pub mod gemma3;
-pub mod gemma4;
-mod gemma4_audio;
+pub mod gemma;
 pub mod kimi_k25;
 pub mod lfm2_vl;
 pub mod mllama;
-pub mod qwen2_5_vl;
-pub mod qwen2_vl;
-pub mod qwen3_vl;
-mod siglip;
+mod parts;
+pub mod qwen_vl;
 pub mod step3p7;
+mod views;
 
-pub(crate) use span::StageSpan;
+pub(crate) use views::StageSpan;
 
 use std::fmt;
 use std::sync::Arc;
@@ -44,20 +35,16 @@ pub struct Tower {
     pub(crate) name: &'static str,
     /// Its stages, in the order of execution.
     pub stages: Vec<TowerStage>,
-    /// How images become views.
     cut: Arc<dyn Cut>,
 }
 
 /// Equal layers of a tower.
 #[derive(Debug, Clone)]
 pub struct TowerStage {
-    /// Name, as `clip`.
     pub(crate) name: &'static str,
-    /// How many layers.
     pub(crate) count: u64,
     /// What a layer is made of.
     pub units: Vec<Unit>,
-    /// Over which rows of a view it runs.
     pub(crate) span: StageSpan,
     /// Whether it counts with the language model: published counts of vision parameters are of the encoder,
     /// and leave projectors (and towers for sound) to the rest.
@@ -101,17 +88,14 @@ pub struct Images {
 const MOST_IMAGES: u64 = 4_096;
 const MOST_VIEWS: u64 = 65_536;
 const MOST_PIXELS: u64 = 65_536;
-/// The most patches of a view.
 const MOST_PATCHES: u64 = 1 << 25;
 
 impl Images {
     /// `count` images of the tower's own size.
-    #[must_use]
     pub fn new(count: u64) -> Self {
         Self { count, width: None, height: None, crops: None }
     }
 
-    /// Width and height, where they are given.
     pub(crate) fn size(&self) -> Result<Option<(u64, u64)>, String> {
         match (self.width, self.height) {
             (None, None) => Ok(None),
@@ -134,7 +118,6 @@ impl Images {
         within("the number of crops", self.crops, 0, MOST_IMAGES)
     }
 
-    /// Refuses crops, for a tower that looks at the whole image only.
     fn no_crops(&self) -> Result<(), String> {
         match self.crops {
             None | Some(0) => Ok(()),
@@ -160,12 +143,9 @@ impl View {
     }
 }
 
-/// What the images of a sequence become.
 #[derive(Debug)]
 struct Seen {
-    /// What the tower sees.
     views: Vec<View>,
-    /// Tokens in the language model.
     tokens: u64,
 }
 
@@ -180,13 +160,11 @@ impl Tower {
     }
 
     /// Parameters of the encoder.
-    #[must_use]
     pub fn parameters(&self) -> u128 {
         self.stages.iter().filter(|stage| !stage.connects).map(TowerStage::parameters).sum()
     }
 
     /// Parameters of what joins it to the language model, where they count with that.
-    #[must_use]
     pub fn connector_parameters(&self) -> u128 {
         self.stages.iter().filter(|stage| stage.connects).map(TowerStage::parameters).sum()
     }
@@ -202,8 +180,6 @@ impl Tower {
         Ok(self.see(images)?.tokens)
     }
 
-    /// Whether views that somebody else cut can be looked at.
-    #[must_use]
     pub(crate) fn believes(views: &[View]) -> bool {
         let pictures = views.iter().fold(0_u64, |sum, view| sum.saturating_add(view.images));
         let sizes = views.iter().map(|view| view.rows.saturating_mul(view.columns));
@@ -211,7 +187,6 @@ impl Tower {
     }
 
     /// What each stage does with views that are cut already.
-    #[must_use]
     pub fn look(&self, views: &[View]) -> Vec<(usize, u64, Step)> {
         let stages = |view| {
             self.stages.iter().enumerate().flat_map(move |(number, stage)| {

@@ -1,13 +1,11 @@
-//! What towers are made of.
+//! What towers are made of, and SigLIP (arXiv 2303.15343) and SigLIP 2 (arXiv 2502.14786): patches with learnt
+//! positions, plain blocks, a last norm. As Transformers' `SiglipVisionModel` and `Siglip2VisionModel` have them.
 
 use super::{StageSpan, TowerStage};
 use crate::config::{ConfigError, Keys};
-use crate::precision::{Dtype, Storage};
 use crate::step::Mask;
 use crate::units::{Attention, Collective, Dim, KvCache, Linear, Norm, NormKind, Unit, Weights};
 
-/// Stands in until the checkpoint's formats are known.
-const PLAIN: Storage = Storage::plain(Dtype::Bf16);
 /// The widest layer that is believed.
 const WIDEST: u64 = 1 << 20;
 /// The widest patch that is believed.
@@ -24,18 +22,15 @@ pub(super) fn either(keys: &Keys, theirs: &'static str, ours: &'static str) -> &
     if keys.names(theirs) { theirs } else { ours }
 }
 
-/// Pixels of a side of a patch.
 pub(super) fn patch_size(keys: &Keys, default: u64) -> Result<u64, ConfigError> {
     let size = keys.size_or("patch_size", default)?;
     if size > WIDEST_PATCH { Err(keys.wrong("patch_size", "at most 4,096")) } else { Ok(size) }
 }
 
-/// Numbers of a patch.
 pub(super) fn pixels(keys: &Keys, channels: &str, patch_size: u64) -> Result<u64, ConfigError> {
     Ok(width(keys, channels, 3)? * patch_size * patch_size)
 }
 
-/// A number of layers.
 pub(super) fn layers(keys: &Keys, key: &str, default: u64) -> Result<u64, ConfigError> {
     if keys.names(key) { Ok(keys.layers(key)? as u64) } else { Ok(default) }
 }
@@ -48,43 +43,35 @@ pub(super) fn named(keys: &Keys, key: &str, layers: u64, default: &[u64]) -> Res
     Ok(numbers.iter().filter(|number| **number < layers).count() as u64)
 }
 
-/// The width of a head, where heads share the width of the layer.
-pub(super) fn head_dim(keys: &Keys, key: &str, hidden: u64, heads: u64) -> Result<u64, ConfigError> {
+fn head_dim(keys: &Keys, key: &str, hidden: u64, heads: u64) -> Result<u64, ConfigError> {
     if !hidden.is_multiple_of(heads) {
         return Err(keys.wrong(key, "a divisor of the width"));
     }
     Ok(hidden / heads)
 }
 
-/// A matrix, as `class`.
 pub(super) fn linear(name: &'static str, class: &'static str, input: u64, output: u64, bias: bool) -> Unit {
     Unit::Linear(Linear::new(name, class, Dim::whole(input), [Dim::whole(output)]).bias(bias))
 }
 
-/// The sum over devices behind a matrix whose input is sharded.
 fn sum(width: u64) -> Unit {
     Unit::Collective(Collective::AllReduce { width })
 }
 
 /// A convolution of `kernel` × `kernel` pixels, as a matrix over what each of its results sees.
 pub(super) fn conv(name: &'static str, kernel: u64, input: u64, output: u64, bias: bool) -> Unit {
-    Unit::Linear(
-        Linear::new(name, "vision.conv", Dim::whole(kernel * kernel * input), [Dim::whole(output)])
-            .bias(bias)
-            .formula("2·N·k²·in·out"),
-    )
+    Linear::new(name, "vision.conv", Dim::whole(kernel * kernel * input), [Dim::whole(output)])
+        .bias(bias)
+        .unit("2·N·k²·in·out")
 }
 
 /// Patches to rows: `pixels` numbers a patch.
 pub(super) fn patch(pixels: u64, hidden: u64, bias: bool) -> Unit {
-    Unit::Linear(
-        Linear::new("patch_embed", "vision.patch", Dim::whole(pixels), [Dim::whole(hidden)])
-            .bias(bias)
-            .formula("2·N·(p²·c)·D"),
-    )
+    Linear::new("patch_embed", "vision.patch", Dim::whole(pixels), [Dim::whole(hidden)])
+        .bias(bias)
+        .unit("2·N·(p²·c)·D")
 }
 
-/// A table that is added to patches: positions, class tokens, gates.
 pub(super) fn table(name: &'static str, sides: &[u64]) -> Unit {
     let parameters = sides.iter().fold(1, |product: u64, side| product.saturating_mul(*side));
     Unit::Weights(Weights { name, parameters })
@@ -108,7 +95,6 @@ pub(super) fn two_layers(class: &'static str, input: u64, inner: u64, output: u6
     [Unit::Linear(first.bias(bias).vector(4 * inner)), Unit::Linear(second.bias(bias)), sum(output)]
 }
 
-/// A transformer block of a tower: every patch sees every other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block {
     pub(crate) hidden: u64,
@@ -117,18 +103,27 @@ pub(super) struct Block {
     pub(crate) head_dim: u64,
     pub(crate) inner: u64,
     pub(crate) norm: NormKind,
-    /// Whether attention's matrices have biases.
     pub(crate) attention_bias: bool,
-    /// Whether the feed-forward network's matrices have biases.
     pub(crate) mlp_bias: bool,
-    /// Whether the feed-forward network has a gate.
     pub(crate) gated: bool,
-    /// Whether queries and keys are rotated.
     pub(crate) rotated: bool,
 }
 
 impl Block {
-    /// As in CLIP and SigLIP: layer norms, biases, no gate, no rotation.
+    /// Reads a block as in CLIP and SigLIP: its width and heads, each with key and default, and what is inside the
+    /// feed-forward network.
+    pub(crate) fn read(
+        keys: &Keys,
+        (width_key, default): (&str, u64),
+        (heads_key, default_heads): (&str, u64),
+        inner: impl FnOnce(u64) -> Result<u64, ConfigError>,
+    ) -> Result<Self, ConfigError> {
+        let hidden = width(keys, width_key, default)?;
+        let heads = width(keys, heads_key, default_heads)?;
+        let inner = inner(hidden)?;
+        Ok(Self::plain(hidden, heads, head_dim(keys, heads_key, hidden, heads)?, inner))
+    }
+
     pub(crate) fn plain(hidden: u64, heads: u64, head_dim: u64, inner: u64) -> Self {
         Self {
             hidden,
@@ -149,7 +144,6 @@ impl Block {
         Unit::Norm(if self.norm == NormKind::Layer { norm.layer() } else { norm })
     }
 
-    /// The norm, queries, keys and values.
     pub(crate) fn qkv(&self) -> Vec<Unit> {
         let outputs =
             [self.heads, self.kv_heads, self.kv_heads].map(|heads| Dim::split(heads, self.head_dim));
@@ -158,29 +152,21 @@ impl Block {
         vec![self.norm("norm1"), Unit::Linear(qkv.bias(self.attention_bias).vector(rotated))]
     }
 
-    /// Attention itself: scores, softmax and values.
     pub(crate) fn core(&self) -> Unit {
-        Unit::Attention(Attention {
-            class: "vision.core",
-            heads: self.heads,
-            kv_heads: self.kv_heads,
-            qk_width: self.head_dim,
-            v_width: self.head_dim,
-            mask: Mask::All,
-            cache: KvCache::None,
-            sinks: 0,
-            storage: PLAIN,
-        })
+        Unit::Attention(self.attention(Mask::All))
     }
 
-    /// What mixes the heads.
+    pub(crate) fn attention(&self, mask: Mask) -> Attention {
+        let heads = [self.heads, self.kv_heads];
+        Attention::plain("vision.core", heads, self.head_dim, mask, KvCache::None)
+    }
+
     pub(crate) fn output(&self) -> [Unit; 2] {
         let input = Dim::split(self.heads, self.head_dim);
         let proj = Linear::new("proj", "vision.o", input, [Dim::whole(self.hidden)]);
         [Unit::Linear(proj.bias(self.attention_bias)), sum(self.hidden)]
     }
 
-    /// The norm and the feed-forward network.
     pub(crate) fn mlp(&self) -> Vec<Unit> {
         let mut units = vec![self.norm("norm2")];
         if self.gated {
@@ -196,7 +182,6 @@ impl Block {
         units
     }
 
-    /// All of it.
     pub(crate) fn units(&self) -> Vec<Unit> {
         let mut units = self.qkv();
         units.push(self.core());
@@ -209,4 +194,49 @@ impl Block {
     pub(crate) fn stage(&self, name: &'static str, count: u64, class: u64) -> TowerStage {
         TowerStage::new(name, count, StageSpan::Patches { class }, self.units())
     }
+}
+
+pub(super) struct Siglip {
+    pub(crate) stages: Vec<TowerStage>,
+    pub(crate) hidden: u64,
+    pub(crate) patch: u64,
+}
+
+/// Reads an encoder whose positions are as many as `positions` tells from the pixels of a patch.
+pub(super) fn siglip(
+    keys: &Keys,
+    positions: impl FnOnce(u64) -> Result<u64, ConfigError>,
+) -> Result<Siglip, ConfigError> {
+    let inner = |_| width(keys, "intermediate_size", 3072);
+    let block = Block::read(keys, ("hidden_size", 768), ("num_attention_heads", 12), inner)?;
+    let hidden = block.hidden;
+    let patch_size = patch_size(keys, 16)?;
+    let pixels = pixels(keys, "num_channels", patch_size)?;
+    let patches = StageSpan::PATCHES;
+    let positions = table("position_embedding", &[positions(patch_size)?, hidden]);
+    let mut stages = vec![
+        TowerStage::new("embeddings", 1, patches, vec![patch(pixels, hidden, true), positions]),
+        block.stage("layer", layers(keys, "num_hidden_layers", 12)?, 0),
+        TowerStage::new("post_layernorm", 1, patches, vec![layer_norm("post_layernorm", hidden)]),
+    ];
+    if keys.flag_or("vision_use_head", true)? {
+        stages.extend(siglip_head(&block));
+    }
+    Ok(Siglip { stages, hidden, patch: patch_size })
+}
+
+/// What sums an image up in one vector: built and run where the config does not say otherwise, though no
+/// language model reads it.
+fn siglip_head(block: &Block) -> [TowerStage; 2] {
+    let hidden = block.hidden;
+    let keys = linear("head_kv", "vision.qkv", hidden, 2 * hidden, true);
+    let mut units = vec![table("probe", &[hidden]), linear("head_q", "vision.qkv", hidden, hidden, true)];
+    units.push(Unit::Attention(block.attention(Mask::Cross)));
+    units.push(linear("head_o", "vision.o", hidden, hidden, true));
+    units.push(layer_norm("layernorm", hidden));
+    units.extend(two_layers("vision.mlp", hidden, block.inner, hidden, true));
+    [
+        TowerStage::new("head_keys", 1, StageSpan::PATCHES, vec![keys]),
+        TowerStage::new("head", 1, StageSpan::Summary, units),
+    ]
 }

@@ -1,26 +1,11 @@
 //! Published and counted numbers of real models: FLOPs of 26, parameters of 72. Needs `ROOFLENS_CORPUS`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use rooflens_cost::step::Step;
 use serde_json::Value;
 
-use crate::common::{read, tally};
-
-fn corpus() -> PathBuf {
-    let folder = std::env::var_os("ROOFLENS_CORPUS").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    assert!(folder.is_dir(), "no corpus at {}: ROOFLENS_CORPUS names it", folder.display());
-    folder
-}
-
-/// Says all that differs, not only the first.
-fn assert_none(wrong: &[String]) {
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-}
+use crate::common::{assert_none, corpus, read, tally};
 
 #[test]
 #[ignore = "needs the corpus"]

@@ -1,11 +1,9 @@
 //! Defects that were found in other cost models, by running or reading them: one test each that Rooflens
 //! does not have it. The tool stands in the name or the comment of the test.
 
-use std::path::PathBuf;
-
 use rooflens_cost::config::ConfigError;
 use rooflens_cost::estimate::Estimate;
-use rooflens_cost::hardware::{Catalog, Device};
+use rooflens_cost::hardware::Catalog;
 use rooflens_cost::model::Model;
 use rooflens_cost::operator::Work;
 use rooflens_cost::precision::Dtype;
@@ -16,6 +14,8 @@ use rooflens_cost::tally::Tally;
 use rooflens_cost::units::Unit;
 use rooflens_cost::vision::Images;
 use rooflens_cost::workload::{Decode, Workload};
+
+use crate::common::{corpus, device, model, of_class, read};
 
 const LLAMA_8B: &str = r#"{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
     "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
@@ -36,24 +36,10 @@ const DEEPSEEK_OCR: &str = r#"{"model_type": "deepseek_vl_v2", "torch_dtype": "b
         "sam_vit_b": {"width": 768, "layers": 12, "heads": 12, "global_attn_indexes": [2, 5, 8, 11]},
         "clip-l-14-224": {"width": 1024, "layers": 24, "heads": 16, "patch_size": 14, "image_size": 224}}}}"#;
 
-fn model(config: &str) -> Model {
-    Model::from_json(config.as_bytes()).unwrap()
-}
-
-fn device(name: &str) -> &'static Device {
-    Catalog::embedded().find(name).unwrap()
-}
-
 /// The only phase of a workload.
 fn tally(model: &Model, workload: &Workload) -> Tally {
     let estimate = Estimate::new(model, &Setup::default(), workload, None).unwrap();
     estimate.phases.into_iter().next_back().unwrap().tally
-}
-
-/// The work of a class in all layers.
-fn class(tally: &Tally, class: &str) -> Work {
-    let rows = tally.rows.iter().filter(|row| row.operator.class == class);
-    rows.fold(Work::default(), |sum, row| sum + row.operator.work * u128::from(row.layers))
 }
 
 /// GenZ takes GB/s for GiB/s and promises 6.98 ms, less than the memory can do.
@@ -74,7 +60,7 @@ fn genz_bandwidth_is_in_powers_of_ten() {
 #[test]
 fn genz_an_embedding_is_no_product() {
     let tally = tally(&model(LLAMA_8B), &Workload::prefill(1, 2048));
-    let embedding = class(&tally, "embed");
+    let embedding = of_class(&tally, "embed");
     assert_eq!(embedding.flops.as_counted, 0);
     assert_eq!((embedding.flops.useful, embedding.vector_flops), (0, 0));
     assert_eq!(embedding.bytes.weights, 2048 * 4096 * 2, "one row a token, not the table");
@@ -88,7 +74,7 @@ fn llm_analysis_gates_count_at_any_width() {
     assert_eq!(llama.parameters().stored, 8_030_261_248);
     let tally = tally(&llama, &Workload::prefill(1, 2048));
     assert_eq!(tally.work().flops.as_counted, 32_938_104_193_024);
-    assert_eq!(class(&tally, "mlp").flops.useful, 32 * 6 * 2048 * 4096 * 14336);
+    assert_eq!(of_class(&tally, "mlp").flops.useful, 32 * 6 * 2048 * 4096 * 14336);
 }
 
 /// InferSim reads `num_routed_experts`, and takes a genuine file, which has `n_routed_experts`, for dense.
@@ -106,13 +92,7 @@ fn infersim_an_unknown_key_is_refused() {
 #[test]
 #[ignore = "needs the corpus"]
 fn infersim_the_genuine_file_has_experts() {
-    let folder = std::env::var_os("ROOFLENS_CORPUS").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    let path = folder.join("configs/deepseek-ai--DeepSeek-V3.json");
-    let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let genuine = Model::from_json(&text).unwrap();
+    let genuine = read(&corpus().join("configs/deepseek-ai--DeepSeek-V3.json")).unwrap();
     assert_eq!(genuine.parameters(), model(DEEPSEEK_V3).parameters());
     // Stored in 8 bits with a scale for each block: 671 GB and not 1342.
     let weights = tally(&genuine, &Workload::prefill(64, 4096)).work().bytes.weights;
@@ -148,7 +128,7 @@ fn infersim_latent_attention_is_whole() {
         kinds.flat_map(|kind| kind.at.clone()).collect::<Vec<u32>>()
     };
     assert_eq!(with(|unit| matches!(unit, Unit::Experts(_))), (3..61).collect::<Vec<u32>>());
-    assert_eq!(class(&tally, "mlp").bytes.weights, 3 * 2 * 3 * 7168 * 18432);
+    assert_eq!(of_class(&tally, "mlp").bytes.weights, 3 * 2 * 3 * 7168 * 18432);
 }
 
 /// InferSim loads all experts in every step.
@@ -156,7 +136,7 @@ fn infersim_latent_attention_is_whole() {
 fn infersim_experts_that_no_token_visits_are_not_read() {
     let deepseek = model(DEEPSEEK_V3);
     let expert = 2 * 3 * 7168 * 2048;
-    let routed = |batch| class(&tally(&deepseek, &Workload::decode(batch, 1)), "moe.routed").bytes.weights;
+    let routed = |batch| of_class(&tally(&deepseek, &Workload::decode(batch, 1)), "moe.routed").bytes.weights;
     assert_eq!(routed(1), 58 * 8 * expert);
     assert!(routed(8) > 58 * 8 * expert && routed(8) < 58 * 64 * expert);
     assert!(routed(4096) <= 58 * 256 * expert);
@@ -183,7 +163,7 @@ fn aiconfigurator_activations_have_a_width_of_their_own() {
         r#""quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128}, "vocab_size""#,
     );
     let [plain, quantised] = [LLAMA_8B, &quantised]
-        .map(|config| class(&tally(&model(config), &Workload::prefill(1, 512)), "mlp").bytes);
+        .map(|config| of_class(&tally(&model(config), &Workload::prefill(1, 512)), "mlp").bytes);
     assert_eq!(plain.activations, quantised.activations);
     assert_eq!(plain.activations, 32 * 2 * 512 * (4096 + 2 * 14336 + 14336 + 4096));
     // 4 bits and a 16-bit scale for 128 of them.
@@ -199,10 +179,10 @@ fn aiconfigurator_latent_widths_are_the_configs() {
         .replace(r#""qk_nope_head_dim": 128"#, r#""qk_nope_head_dim": 96"#)
         .replace(r#""v_head_dim": 128"#, r#""v_head_dim": 112"#);
     let model = model(&other);
-    let decode = class(&tally(&model, &Workload::decode(1, 99)), "attn.core");
+    let decode = of_class(&tally(&model, &Workload::decode(1, 99)), "attn.core");
     assert_eq!(decode.bytes.kv_read, 61 * 99 * 2 * (384 + 32));
     assert_eq!(decode.flops.useful, 61 * 2 * 100 * 128 * (2 * 384 + 32));
-    let prefill = class(&tally(&model, &Workload::prefill(1, 99)), "attn.core");
+    let prefill = of_class(&tally(&model, &Workload::prefill(1, 99)), "attn.core");
     assert_eq!(prefill.flops.useful, 61 * 2 * (99 * 100 / 2) * 128 * (96 + 32 + 112));
 }
 
@@ -235,7 +215,7 @@ fn llm_viewer_widths_are_those_of_heads() {
         let tally = tally(&model(&config), &Workload::prefill(1, tokens));
         let [tokens, heads, kv_heads, head_dim] = [tokens, heads, kv_heads, head_dim].map(u128::from);
         // Queries and results, keys and values: all in the number of tokens, nothing in its square.
-        let core = class(&tally, "attn.core");
+        let core = of_class(&tally, "attn.core");
         assert_eq!(core.bytes.activations, 2 * tokens * (2 * heads + 2 * kv_heads) * head_dim, "{name}");
         assert_eq!(core.flops.useful, 4 * tokens * (tokens + 1) / 2 * heads * head_dim, "{name}");
         let norms = tally.rows.iter().filter(|row| row.operator.name == "input_layernorm");
@@ -251,8 +231,8 @@ fn llm_viewer_widths_are_those_of_heads() {
 #[test]
 fn calflops_attention_counts() {
     let tally = tally(&model(LLAMA_8B), &Workload::prefill(1, 2048));
-    assert_eq!(class(&tally, "attn.core").flops.as_counted, 2_199_023_255_552);
-    assert_eq!(class(&tally, "attn.core").flops.useful, 32 * 4 * (2048 * 2049 / 2) * 4096);
+    assert_eq!(of_class(&tally, "attn.core").flops.as_counted, 2_199_023_255_552);
+    assert_eq!(of_class(&tally, "attn.core").flops.useful, 32 * 4 * (2048 * 2049 / 2) * 4096);
 }
 
 const QWEN3_NEXT: &str = r#"{"model_type": "qwen3_next", "hidden_size": 2048, "num_hidden_layers": 48,
@@ -266,9 +246,9 @@ const QWEN3_NEXT: &str = r#"{"model_type": "qwen3_next", "hidden_size": 2048, "n
 #[test]
 fn torch_grouped_products_and_solves_count() {
     let tally = tally(&model(QWEN3_NEXT), &Workload::prefill(1, 2048));
-    assert_eq!(class(&tally, "moe.routed").flops.useful, 48 * 2048 * 10 * 6 * 2048 * 512);
-    assert_eq!(class(&tally, "gdn.solve").flops.useful, 77_309_411_328);
-    assert_eq!(class(&tally, "gdn.solve").flops.as_counted, 0, "as the counter has it");
+    assert_eq!(of_class(&tally, "moe.routed").flops.useful, 48 * 2048 * 10 * 6 * 2048 * 512);
+    assert_eq!(of_class(&tally, "gdn.solve").flops.useful, 77_309_411_328);
+    assert_eq!(of_class(&tally, "gdn.solve").flops.as_counted, 0, "as the counter has it");
 }
 
 /// Transformers 4.57 runs all 32 experts of gpt-oss for every token.
@@ -277,7 +257,7 @@ fn transformers_gpt_oss_visits_four_experts() {
     let config = r#"{"model_type": "gpt_oss", "hidden_size": 2880, "num_hidden_layers": 24,
         "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "intermediate_size": 2880,
         "num_local_experts": 32, "num_experts_per_tok": 4, "vocab_size": 201088}"#;
-    let routed = class(&tally(&model(config), &Workload::prefill(1, 100)), "moe.routed").flops;
+    let routed = of_class(&tally(&model(config), &Workload::prefill(1, 100)), "moe.routed").flops;
     assert_eq!(routed.useful, 24 * 100 * 4 * 6 * 2880 * 2880);
     assert_eq!(routed.as_counted, routed.useful);
 }
@@ -293,7 +273,7 @@ fn transformers_names_of_experts() {
                 "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 96, "vocab_size": 100,
                 "num_experts_per_tok": 2, "{name}": 24}}"#
             );
-            let router = class(&tally(&model(&config), &Workload::prefill(1, 10)), "moe.router").flops;
+            let router = of_class(&tally(&model(&config), &Workload::prefill(1, 10)), "moe.router").flops;
             assert_eq!(router.as_counted, 2 * 2 * 10 * 64 * 24, "{family}, {name}");
         }
     }
@@ -307,10 +287,10 @@ fn reference_operations_are_all_of_them() {
     let first = tally(&ocr, &Workload::decode(1, 0));
     // The products of a token, and the one pair of its attention.
     assert_eq!(first.work().flops.useful, 1_148_190_720 + 4 * 1280 * 12);
-    assert_eq!(class(&first, "mlp").flops.useful, 6 * 1280 * 6848);
-    assert_eq!(class(&first, "moe.routed").flops.useful, 11 * 6 * 6 * 1280 * 896);
-    assert_eq!(class(&first, "moe.shared").flops.useful, 11 * 2 * 6 * 1280 * 896);
-    assert_eq!(class(&first, "lm_head").flops.useful, 2 * 1280 * 129_280);
+    assert_eq!(of_class(&first, "mlp").flops.useful, 6 * 1280 * 6848);
+    assert_eq!(of_class(&first, "moe.routed").flops.useful, 11 * 6 * 6 * 1280 * 896);
+    assert_eq!(of_class(&first, "moe.shared").flops.useful, 11 * 2 * 6 * 1280 * 896);
+    assert_eq!(of_class(&first, "lm_head").flops.useful, 2 * 1280 * 129_280);
     let decode = Decode { context: 1000, steps: 64, draft: 0 };
     let workload = Workload { decode: Some(decode), ..Workload::decode(1, 0) };
     let flops = tally(&ocr, &workload).work().flops.useful as f64 / 64.0;

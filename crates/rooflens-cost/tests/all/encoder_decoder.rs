@@ -10,7 +10,7 @@ use rooflens_cost::tally::Tally;
 use rooflens_cost::workload::{Decode, Prefill};
 use rooflens_cost::{ConfigError, Estimate, EstimateError, Model, Setup, Workload};
 
-use crate::common::pass;
+use crate::common::{of_class, pass};
 use crate::made;
 
 /// One layer that encodes and two that decode, two heads of width 3, 32 words.
@@ -32,12 +32,6 @@ fn estimate(model: &Model, workload: &Workload) -> Estimate {
 
 fn of_phase(estimate: &Estimate, phase: Phase) -> &Tally {
     &estimate.phases.iter().find(|cost| cost.phase == phase).unwrap().tally
-}
-
-/// All layers together of the operators of a class.
-fn of_class(tally: &Tally, class: &str) -> Work {
-    let rows = tally.rows.iter().filter(|row| row.operator.class == class);
-    rows.fold(Work::default(), |sum, row| sum + row.operator.work * u128::from(row.layers))
 }
 
 #[test]
@@ -207,7 +201,7 @@ fn parity_156_what_is_refused() {
 
     let fault =
         |model: &Model, workload: &Workload| match Estimate::new(model, &Setup::default(), workload, None) {
-            Err(EstimateError::Encoder { reason }) => reason,
+            Err(EstimateError::Encoder(reason)) => reason,
             other => panic!("{other:?}"),
         };
     let bart = golden("bart-large");

@@ -127,7 +127,7 @@ fn seeds_of_the_fuzzer_are_read() {
     }
     let missing: Vec<&str> = rooflens_cost::families::ALL
         .iter()
-        .map(|family| family.name())
+        .map(|family| family.name)
         .filter(|name| !families.contains(name))
         .collect();
     assert!(missing.is_empty(), "no seed of {missing:?}");

@@ -1,10 +1,7 @@
 //! Made models, questions and devices: random, and the same in every run.
 
-use std::path::PathBuf;
-
-use rooflens_cost::encoder::EncoderInput;
 use rooflens_cost::hardware::{Catalog, Device};
-use rooflens_cost::model::Model;
+use rooflens_cost::model::{EncoderInput, Model};
 use rooflens_cost::parallel::Parallel;
 use rooflens_cost::pass::LatentOrder;
 use rooflens_cost::precision::Dtype;
@@ -15,6 +12,8 @@ use rooflens_cost::step::{Mask, Step};
 use rooflens_cost::units::Unit;
 use rooflens_cost::workload::{Decode, Prefill, Workload};
 use serde_json::{Value, json};
+
+use crate::common::language_goldens;
 
 /// A source of chance (SplitMix64): a seed gives the same numbers everywhere, so that a failure repeats.
 pub struct Chance(u64);
@@ -59,27 +58,8 @@ impl Chance {
 }
 
 /// Real families, each with keys of its own.
-const FAMILIES: &[&str] = &[
-    "llama",
-    "mistral",
-    "gemma3_text",
-    "mixtral",
-    "qwen3_moe",
-    "gpt_oss",
-    "llama4_text",
-    "deepseek_v2",
-    "deepseek_v3",
-    "deepseek_v32",
-    "deepseek_v4",
-    "nemotron_h",
-    "mamba2",
-    "qwen3_next",
-    "minimax",
-    "lfm2",
-    "t5",
-    "bart",
-    "whisper",
-];
+const FAMILIES: &str = "llama mistral gemma3_text mixtral qwen3_moe gpt_oss llama4_text deepseek_v2 deepseek_v3 \
+    deepseek_v32 deepseek_v4 nemotron_h mamba2 qwen3_next minimax lfm2 t5 bart whisper";
 
 /// A config of a family with random sizes, that do not come out even.
 pub fn config(family: &str, chance: &mut Chance) -> Value {
@@ -98,158 +78,124 @@ pub fn config(family: &str, chance: &mut Chance) -> Value {
         "tie_word_embeddings": chance.yes(),
         "torch_dtype": chance.one_of(&["bfloat16", "float16", "float32"]),
     });
-    let mut set = |key: &str, value: Value| config.as_object_mut().unwrap().insert(key.to_owned(), value);
     let head_dim = 2 * chance.between(1, 20);
     let top_k = chance.between(1, experts);
     let window = chance.between(1, 60);
-    match family {
-        "llama" | "mistral" | "gemma3_text" | "mixtral" | "qwen3_moe" | "gpt_oss" | "minimax" => {
-            set("head_dim", json!(head_dim));
+    let more = match family {
+        "llama" => json!({"head_dim": head_dim, "attention_bias": chance.yes()}),
+        "mistral" | "gemma3_text" => json!({"head_dim": head_dim, "sliding_window": window}),
+        "mixtral" => {
+            json!({"head_dim": head_dim, "num_local_experts": experts, "num_experts_per_tok": top_k})
         }
-        _ => {}
-    }
-    match family {
-        "llama" => {
-            set("attention_bias", json!(chance.yes()));
-        }
-        "mistral" | "gemma3_text" => {
-            set("sliding_window", json!(window));
-        }
-        "mixtral" | "gpt_oss" | "minimax" => {
-            set("num_local_experts", json!(experts));
-            set("num_experts_per_tok", json!(top_k));
-            if family == "gpt_oss" {
-                set("sliding_window", json!(window));
-            }
-            if family == "minimax" {
-                set("block_size", json!(chance.between(1, 40)));
-            }
-        }
-        "qwen3_moe" => {
-            set("num_experts", json!(experts));
-            set("num_experts_per_tok", json!(top_k));
-            set("moe_intermediate_size", json!(chance.between(1, 40)));
-        }
-        "llama4_text" => {
-            set("head_dim", json!(head_dim));
-            set("num_local_experts", json!(experts));
-            set("num_experts_per_tok", json!(top_k));
-            set("attention_chunk_size", json!(window));
-            set("intermediate_size_mlp", json!(chance.between(3, 90)));
-            set("interleave_moe_layer_step", json!(chance.between(1, 3)));
-        }
+        "gpt_oss" => json!({
+            "head_dim": head_dim, "num_local_experts": experts, "num_experts_per_tok": top_k,
+            "sliding_window": window,
+        }),
+        "minimax" => json!({
+            "head_dim": head_dim, "num_local_experts": experts, "num_experts_per_tok": top_k,
+            "block_size": chance.between(1, 40),
+        }),
+        "qwen3_moe" => json!({
+            "head_dim": head_dim, "num_experts": experts, "num_experts_per_tok": top_k,
+            "moe_intermediate_size": chance.between(1, 40),
+        }),
+        "llama4_text" => json!({
+            "head_dim": head_dim, "num_local_experts": experts, "num_experts_per_tok": top_k,
+            "attention_chunk_size": window, "intermediate_size_mlp": chance.between(3, 90),
+            "interleave_moe_layer_step": chance.between(1, 3),
+        }),
         "deepseek_v2" | "deepseek_v3" | "deepseek_v32" => {
-            set("kv_lora_rank", json!(chance.between(1, 40)));
             let rank = chance.between(1, 40);
-            set(
-                "q_lora_rank",
-                if family == "deepseek_v2" && chance.yes() { json!(null) } else { json!(rank) },
-            );
-            set("qk_nope_head_dim", json!(chance.between(1, 30)));
-            set("qk_rope_head_dim", json!(2 * chance.between(1, 10)));
-            set("v_head_dim", json!(chance.between(1, 30)));
-            set("n_routed_experts", json!(experts));
-            set("num_experts_per_tok", json!(top_k));
-            set("n_shared_experts", json!(chance.between(1, 2)));
-            set("moe_intermediate_size", json!(chance.between(1, 40)));
-            set("first_k_dense_replace", json!(chance.between(0, layers)));
-            set("num_nextn_predict_layers", json!(chance.between(0, 1)));
+            let compressed = family != "deepseek_v2" || chance.yes();
+            let mut more = json!({
+                "kv_lora_rank": chance.between(1, 40), "q_lora_rank": compressed.then_some(rank),
+                "qk_nope_head_dim": chance.between(1, 30), "qk_rope_head_dim": 2 * chance.between(1, 10),
+                "v_head_dim": chance.between(1, 30), "n_routed_experts": experts, "num_experts_per_tok": top_k,
+                "n_shared_experts": chance.between(1, 2), "moe_intermediate_size": chance.between(1, 40),
+                "first_k_dense_replace": chance.between(0, layers),
+                "num_nextn_predict_layers": chance.between(0, 1),
+            });
             if family == "deepseek_v32" {
-                set("index_topk", json!(window));
-                set("index_n_heads", json!(chance.between(1, 8)));
-                set("index_head_dim", json!(2 * chance.between(1, 16)));
+                more["index_topk"] = json!(window);
+                more["index_n_heads"] = json!(chance.between(1, 8));
+                more["index_head_dim"] = json!(2 * chance.between(1, 16));
             }
+            more
         }
         "deepseek_v4" => {
             let groups = chance.between(1, 3);
-            set("num_attention_heads", json!(groups * chance.between(1, 5)));
-            set("num_key_value_heads", json!(1));
-            set("o_groups", json!(groups));
-            set("o_lora_rank", json!(chance.between(1, 20)));
-            set("q_lora_rank", json!(chance.between(1, 20)));
-            set("head_dim", json!(head_dim + 8));
-            set("qk_rope_head_dim", json!(4));
             let ratios: Vec<u64> = (0..layers).map(|_| chance.one_of(&[0, 4, 128])).collect();
-            set("compress_ratios", json!(ratios));
-            set("hc_mult", json!(chance.between(1, 4)));
-            set("index_topk", json!(chance.between(1, 30)));
-            set("index_n_heads", json!(chance.between(1, 8)));
-            set("index_head_dim", json!(8));
-            set("n_routed_experts", json!(experts));
-            set("num_experts_per_tok", json!(top_k));
-            set("moe_intermediate_size", json!(chance.between(1, 40)));
-            set("sliding_window", json!(window));
+            json!({
+                "num_attention_heads": groups * chance.between(1, 5), "num_key_value_heads": 1,
+                "o_groups": groups, "o_lora_rank": chance.between(1, 20), "q_lora_rank": chance.between(1, 20),
+                "head_dim": head_dim + 8, "qk_rope_head_dim": 4, "compress_ratios": ratios,
+                "hc_mult": chance.between(1, 4), "index_topk": chance.between(1, 30),
+                "index_n_heads": chance.between(1, 8), "index_head_dim": 8, "n_routed_experts": experts,
+                "num_experts_per_tok": top_k, "moe_intermediate_size": chance.between(1, 40),
+                "sliding_window": window,
+            })
         }
         "nemotron_h" => {
             let pattern: String = (0..layers).map(|_| chance.one_of(&['M', '*', '-', 'E'])).collect();
-            set("hybrid_override_pattern", json!(pattern));
-            set("head_dim", json!(head_dim));
             let groups = chance.between(1, 4);
-            set("n_groups", json!(groups));
-            set("mamba_num_heads", json!(groups * chance.between(1, 5)));
-            set("mamba_head_dim", json!(chance.between(1, 16)));
-            set("ssm_state_size", json!(chance.between(1, 20)));
-            set("chunk_size", json!(chance.between(1, 40)));
-            set("n_routed_experts", json!(experts));
-            set("num_experts_per_tok", json!(top_k));
-            set("moe_intermediate_size", json!(chance.between(1, 40)));
-            set("moe_shared_expert_intermediate_size", json!(chance.between(1, 40)));
+            json!({
+                "hybrid_override_pattern": pattern, "head_dim": head_dim, "n_groups": groups,
+                "mamba_num_heads": groups * chance.between(1, 5), "mamba_head_dim": chance.between(1, 16),
+                "ssm_state_size": chance.between(1, 20), "chunk_size": chance.between(1, 40),
+                "n_routed_experts": experts, "num_experts_per_tok": top_k,
+                "moe_intermediate_size": chance.between(1, 40),
+                "moe_shared_expert_intermediate_size": chance.between(1, 40),
+            })
         }
         "mamba2" => {
             let (groups, width) = (chance.between(1, 4), chance.between(1, 16));
             let heads = groups * chance.between(1, 5);
-            set("num_heads", json!(heads));
-            set("head_dim", json!(width));
-            set("hidden_size", json!(heads * width));
-            set("expand", json!(1));
-            set("n_groups", json!(groups));
-            set("state_size", json!(chance.between(1, 20)));
-            set("chunk_size", json!(chance.between(1, 40)));
+            json!({
+                "num_heads": heads, "head_dim": width, "hidden_size": heads * width, "expand": 1,
+                "n_groups": groups, "state_size": chance.between(1, 20), "chunk_size": chance.between(1, 40),
+            })
         }
         "qwen3_next" => {
-            set("head_dim", json!(head_dim));
             let keys = chance.between(1, 4);
-            set("linear_num_key_heads", json!(keys));
-            set("linear_num_value_heads", json!(keys * chance.between(1, 4)));
-            set("linear_key_head_dim", json!(chance.between(1, 16)));
-            set("linear_value_head_dim", json!(chance.between(1, 16)));
-            set("num_experts", json!(experts));
-            set("num_experts_per_tok", json!(top_k));
-            set("moe_intermediate_size", json!(chance.between(1, 40)));
-            set("shared_expert_intermediate_size", json!(chance.between(1, 40)));
+            json!({
+                "head_dim": head_dim, "linear_num_key_heads": keys,
+                "linear_num_value_heads": keys * chance.between(1, 4),
+                "linear_key_head_dim": chance.between(1, 16), "linear_value_head_dim": chance.between(1, 16),
+                "num_experts": experts, "num_experts_per_tok": top_k,
+                "moe_intermediate_size": chance.between(1, 40),
+                "shared_expert_intermediate_size": chance.between(1, 40),
+            })
         }
         "lfm2" => {
-            set("hidden_size", json!(heads * head_dim));
             let full: Vec<u64> = (0..layers).filter(|_| chance.yes()).collect();
-            set("full_attn_idxs", json!(full));
+            json!({"hidden_size": heads * head_dim, "full_attn_idxs": full})
         }
         // Hidden size, heads and layers are names of theirs, too: those of the encoder.
-        "t5" => {
-            set("d_kv", json!(head_dim));
-            set("d_ff", json!(chance.between(3, 300)));
-            set("num_decoder_layers", json!(chance.between(1, 6)));
-            set("feed_forward_proj", json!(chance.one_of(&["relu", "gated-gelu"])));
-        }
+        "t5" => json!({
+            "d_kv": head_dim, "d_ff": chance.between(3, 300), "num_decoder_layers": chance.between(1, 6),
+            "feed_forward_proj": chance.one_of(&["relu", "gated-gelu"]),
+        }),
         "bart" | "whisper" => {
             let decoder_heads = chance.between(1, 5);
-            set("d_model", json!(heads * decoder_heads * head_dim));
-            set("hidden_size", json!(null));
-            set("decoder_attention_heads", json!(decoder_heads));
-            set("decoder_layers", json!(chance.between(1, 6)));
-            set("encoder_ffn_dim", json!(chance.between(3, 300)));
-            set("decoder_ffn_dim", json!(chance.between(3, 300)));
-            set("max_position_embeddings", json!(chance.between(8, 3000)));
-            set("max_source_positions", json!(chance.between(1, 900)));
-            set("max_target_positions", json!(chance.between(8, 900)));
-            set("num_mel_bins", json!(chance.between(1, 90)));
+            json!({
+                "d_model": heads * decoder_heads * head_dim, "hidden_size": null,
+                "decoder_attention_heads": decoder_heads, "decoder_layers": chance.between(1, 6),
+                "encoder_ffn_dim": chance.between(3, 300), "decoder_ffn_dim": chance.between(3, 300),
+                "max_position_embeddings": chance.between(8, 3000),
+                "max_source_positions": chance.between(1, 900),
+                "max_target_positions": chance.between(8, 900), "num_mel_bins": chance.between(1, 90),
+            })
         }
         _ => panic!("no such family: {family}"),
-    }
-    match chance.between(0, 5) {
-        0 => set("quantization_config", json!({"quant_method": "fp8", "weight_block_size": [16, 16]})),
-        1 => set("quantization_config", json!({"quant_method": "gptq", "bits": 4, "group_size": 32})),
-        _ => None,
     };
+    let quantised = match chance.between(0, 5) {
+        0 => json!({"quantization_config": {"quant_method": "fp8", "weight_block_size": [16, 16]}}),
+        1 => json!({"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32}}),
+        _ => json!({}),
+    };
+    for keys in [more, quantised] {
+        config.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+    }
     config
 }
 
@@ -289,7 +235,7 @@ impl Made {
 pub fn models(seed: u64, each: usize) -> Vec<Made> {
     let mut chance = Chance::new(seed);
     let mut models = Vec::new();
-    for family in FAMILIES {
+    for family in FAMILIES.split(' ') {
         for _ in 0..each {
             let config = config(family, &mut chance).to_string();
             let model =
@@ -303,18 +249,7 @@ pub fn models(seed: u64, each: usize) -> Vec<Made> {
 
 /// The configs of `fixtures/cost`, by name.
 pub fn golden_configs() -> Vec<(String, Value)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cost");
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    let read = |path: PathBuf| {
-        let mut golden: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        // A vision tower alone is no model of language.
-        golden.get("workloads")?;
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        Some((name, golden["config"].take()))
-    };
-    paths.into_iter().filter_map(read).collect()
+    language_goldens().map(|(name, mut golden)| (name, golden["config"].take())).collect()
 }
 
 /// The models of `fixtures/cost`.

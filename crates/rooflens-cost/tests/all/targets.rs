@@ -4,7 +4,7 @@ use rooflens_cost::blueprint::Blueprint;
 use rooflens_cost::config::ConfigError;
 use rooflens_cost::document::{EstimateDocument, PhaseFacts};
 use rooflens_cost::estimate::Estimate;
-use rooflens_cost::hardware::{Catalog, Device};
+use rooflens_cost::hardware::Device;
 use rooflens_cost::inverse::{Needs, Target, needs};
 use rooflens_cost::model::Model;
 use rooflens_cost::parallel::Parallel;
@@ -12,6 +12,8 @@ use rooflens_cost::practice::Assume;
 use rooflens_cost::setup::{Nodes, Setup};
 use rooflens_cost::step::Phase;
 use rooflens_cost::workload::{Decode, Prefill, Workload};
+
+use crate::common;
 
 fn llama(more: &str) -> String {
     format!(
@@ -22,11 +24,11 @@ fn llama(more: &str) -> String {
 }
 
 fn model(more: &str) -> Model {
-    Model::from_json(llama(more).as_bytes()).unwrap()
+    common::model(&llama(more))
 }
 
-fn h100() -> Device {
-    Catalog::embedded().find("h100").unwrap().clone()
+fn h100() -> &'static Device {
+    common::device("h100")
 }
 
 fn workload(prefill: Option<u64>, context: Option<u64>) -> Workload {
@@ -41,14 +43,14 @@ fn workload(prefill: Option<u64>, context: Option<u64>) -> Workload {
 
 fn tpot_30_ms(model: &Model, context: u64) -> Needs {
     let target = Target { phase: Phase::Decode, seconds: 0.03 };
-    needs(model, &Setup::default(), &workload(None, Some(context)), Some(&h100()), target).unwrap()
+    needs(model, &Setup::default(), &workload(None, Some(context)), Some(h100()), target).unwrap()
 }
 
 /// Sequences that decode together leave room for the activations of a prompt: the target and the memory say the same.
 #[test]
 fn a_target_keeps_the_room_of_a_prefill() {
     let (model, device, setup) = (model(""), h100(), Setup::default());
-    let of = |asked: &Workload| Estimate::new(&model, &setup, asked, Some(&device)).unwrap().memory;
+    let of = |asked: &Workload| Estimate::new(&model, &setup, asked, Some(device)).unwrap().memory;
     let decode = of(&workload(None, Some(8192)));
     let prompt = of(&workload(Some(8192), None)).activations_bytes;
     // Two of 8 heads of 128 in 16 bits, in 32 layers, for 8,192 tokens and the new one.
@@ -72,7 +74,7 @@ fn contexts_end_with_the_positions_of_the_model() {
     assert_eq!(model(counted).positions, Some(8192));
     let notes = |context| {
         let asked = workload(None, Some(context));
-        Estimate::new(&model(""), &Setup::default(), &asked, Some(&h100())).unwrap().assumptions
+        Estimate::new(&model(""), &Setup::default(), &asked, Some(h100())).unwrap().assumptions
     };
     let told = "16384 tokens are beyond the 8192 positions of the model (max_position_embeddings)";
     assert!(notes(16_384).iter().any(|line| line == told), "{:?}", notes(16_384));
@@ -87,8 +89,8 @@ fn shares_of_a_bound_add_up_to_one() {
         let parallel = Parallel { tp: 4, pp: 1, ep: 1, dp: 1 };
         let setup = Setup { parallel, nodes, ..Setup::default() };
         let asked = workload(Some(4096), None);
-        let estimate = Estimate::new(&model, &setup, &asked, Some(&device)).unwrap();
-        EstimateDocument::new(&model, &setup, &asked, Some(&device), &estimate).phases.remove(0)
+        let estimate = Estimate::new(&model, &setup, &asked, Some(device)).unwrap();
+        EstimateDocument::new(&model, &setup, &asked, Some(device), &estimate).phases.remove(0)
     };
     // A node of one device each, a megabyte a second between them: nothing but links takes time.
     let slow = Nodes { size: Some(1), bytes_per_s: Some(1e6) };
@@ -120,7 +122,7 @@ fn wrong_words_are_answered_with_right_ones() {
     let Err(ConfigError::Unused { near, .. }) = blueprint.model() else { panic!("it is no key") };
     assert_eq!(near, ["num_key_value_heads"]);
     // Where the catalog's number comes from is not the machine that this runs on.
-    let words = Assume::default().on(&h100()).words(1, false, false);
+    let words = Assume::default().on(h100()).words(1, false, false);
     assert!(
         words[0].starts_with("estimate: GEMMs at 80 % of peak (measurement in the hardware catalog);"),
         "{words:?}"

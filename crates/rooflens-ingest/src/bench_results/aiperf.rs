@@ -3,22 +3,18 @@
 use serde_json::Value as Json;
 
 use super::json::{list, moment, nanoseconds, number, text, whole};
-use super::rows::ClientRequest;
-use super::{BenchClient, BenchResult, StatedLoad};
+use super::rows::{BenchClient, BenchResult, ClientRequest, StatedLoad};
 
-/// Whether it is the line of a request.
 pub(super) fn is_record(document: &Json) -> bool {
     document.get("metrics").is_some_and(Json::is_object)
         && document.pointer("/metadata/request_start_ns").is_some()
 }
 
-/// Whether it is the summary.
 pub(super) fn is_summary(document: &Json) -> bool {
     document.get("aiperf_version").is_some()
         && document.get("request_throughput").and_then(|metric| metric.get("unit")).is_some()
 }
 
-/// The lines of a load test.
 pub(super) fn records(lines: &[&Json]) -> BenchResult {
     let mut result = BenchResult::new(BenchClient::Aiperf);
     let starts =
@@ -75,7 +71,6 @@ fn per_unit(metric: &Json) -> f64 {
     }
 }
 
-/// The summary, which has no requests.
 pub(super) fn summary(document: &Json) -> BenchResult {
     let mut result = BenchResult::new(BenchClient::Aiperf);
     result.model =

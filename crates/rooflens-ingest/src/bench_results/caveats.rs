@@ -1,24 +1,8 @@
 //! Where the numbers of a client are known to be distorted. Measured against a server of known timing: TTFT 50 ms and
 //! ITL 5 ms, on two cores.
 
-use super::{BenchClient, BenchResult};
+use super::rows::{BenchClient, BenchResult, Caveat};
 
-/// What to keep in mind when the numbers of a file are read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caveat {
-    /// Name for programs.
-    pub code: &'static str,
-    /// In words.
-    pub words: String,
-}
-
-impl Caveat {
-    pub(super) fn new(code: &'static str, words: impl Into<String>) -> Self {
-        Caveat { code, words: words.into() }
-    }
-}
-
-/// Adds what holds for the client and the load.
 pub(super) fn add(result: &mut BenchResult) {
     let found = [
         client_lag(result),

@@ -2,22 +2,18 @@
 
 use serde_json::Value as Json;
 
-use super::caveats::Caveat;
 use super::json::{list, nanoseconds, number, text, whole};
-use super::rows::ClientRequest;
-use super::{BenchClient, BenchResult, StatedLoad};
+use super::rows::{BenchClient, BenchResult, Caveat, ClientRequest, StatedLoad};
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
 
-/// Whether it is a report.
 pub(super) fn is_report(document: &Json) -> bool {
     let is_named = document.pointer("/metadata/guidellm_version").is_some();
     let has_metrics = |one: &Json| one.pointer("/metrics/time_to_first_token_ms").is_some();
     is_named || list(document, "benchmarks").first().is_some_and(has_metrics)
 }
 
-/// Its load tests.
 pub(super) fn report(document: &Json) -> Vec<BenchResult> {
     list(document, "benchmarks").iter().filter(|one| one["metrics"].is_object()).map(benchmark).collect()
 }

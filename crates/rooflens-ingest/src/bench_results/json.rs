@@ -2,7 +2,6 @@
 
 use serde_json::Value as Json;
 
-/// Whether the first bytes begin an object.
 pub(super) fn begins_an_object(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     head.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
@@ -50,12 +49,10 @@ fn without_bare_words(text: &[u8]) -> Option<Vec<u8>> {
     is_changed.then_some(clean)
 }
 
-/// A number of an object.
 pub(super) fn number(of: &Json, key: &str) -> Option<f64> {
     of.get(key)?.as_f64()
 }
 
-/// A whole number of an object.
 pub(super) fn whole(of: &Json, key: &str) -> Option<i64> {
     let value = of.get(key)?;
     value.as_i64().or_else(|| {
@@ -63,12 +60,10 @@ pub(super) fn whole(of: &Json, key: &str) -> Option<i64> {
     })
 }
 
-/// A text of an object that is not empty.
 pub(super) fn text<'j>(of: &'j Json, key: &str) -> Option<&'j str> {
     of.get(key)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// The list of an object; empty where it has none.
 pub(super) fn list<'j>(of: &'j Json, key: &str) -> &'j [Json] {
     of.get(key).and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }

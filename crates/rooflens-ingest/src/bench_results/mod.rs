@@ -13,18 +13,16 @@ mod rows;
 mod tests;
 mod vllm;
 
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use rooflens_schema::tables::{Requests, Tokens};
 use rooflens_schema::{Notes, Severity, Stage};
 use serde_json::Value as Json;
 
 use crate::artefact::{Artefact, InputSource, no_progress};
 use crate::error::IngestError;
 
-pub(crate) use caveats::Caveat;
+pub use rows::{BenchClient, BenchResult, Caveat, StatedLoad};
 
 /// No result file is larger.
 const LARGEST: u64 = 4 << 30;
@@ -39,115 +37,12 @@ const MARKS: &[&[u8]] = &[
     b"\"guidellm_version\"",
 ];
 
-/// The program that wrote a result file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BenchClient {
-    /// `vllm bench serve`, in Python.
-    VllmPython,
-    /// `vllm-rs bench serve`.
-    VllmRust,
-    /// SGLang's `bench_serving`, in Python or Rust.
-    Sglang,
-    /// AIPerf.
-    Aiperf,
-    /// guidellm.
-    Guidellm,
-}
-
-impl BenchClient {
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            BenchClient::VllmPython => "vllm bench serve (Python)",
-            BenchClient::VllmRust => "vllm bench serve (Rust)",
-            BenchClient::Sglang => "SGLang bench_serving",
-            BenchClient::Aiperf => "AIPerf",
-            BenchClient::Guidellm => "guidellm",
-        }
-    }
-}
-
-/// The load that a file says was offered.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct StatedLoad {
-    /// Requests per second; `None` where they were sent as fast as others ended, or all at once.
-    pub rate: Option<f64>,
-    /// Most requests in progress; `None` without a limit.
-    pub max_concurrency: Option<i64>,
-}
-
-/// One load test of a result file.
-#[derive(Debug)]
-pub struct BenchResult {
-    /// Who wrote it.
-    pub client: BenchClient,
-    /// Model that was asked for.
-    pub model: Option<String>,
-    /// The load.
-    pub load: StatedLoad,
-    /// Its requests, in the order of sending; empty where the file is a summary.
-    pub requests: Requests,
-    /// Their chunks, where the file has the time of each.
-    pub tokens: Tokens,
-    /// Whether requests are on one clock. SGLang does not say when a request was sent: each begins at 0, so that rates
-    /// and changes over time cannot be computed from rows.
-    pub has_send_times: bool,
-    /// Whether the file has the time of each chunk. Where it has not, rows of `tokens` are the first and the last of a
-    /// request, and ITL of them is a mean.
-    pub has_token_times: bool,
-    /// Requests that the file says were completed or failed; more than there are rows where it was trimmed.
-    pub(crate) stated_requests: Option<i64>,
-    /// Metrics that the file states, by their key, as `ttft_p50_ns`, in the unit of the key.
-    pub stated: BTreeMap<&'static str, f64>,
-    /// Wall-clock time of `ts_ns` 0, where the file says; to the second where it has a date alone.
-    pub base_unix_ns: Option<i64>,
-    /// How long the load test took, where the file says.
-    pub duration_ns: Option<i64>,
-    /// What to keep in mind when its numbers are read.
-    pub caveats: Vec<Caveat>,
-}
-
-impl BenchResult {
-    fn new(client: BenchClient) -> Self {
-        BenchResult {
-            client,
-            model: None,
-            load: StatedLoad::default(),
-            requests: Requests::default(),
-            tokens: Tokens::default(),
-            has_send_times: true,
-            has_token_times: true,
-            stated_requests: None,
-            stated: BTreeMap::new(),
-            base_unix_ns: None,
-            duration_ns: None,
-            caveats: Vec::new(),
-        }
-    }
-
-    /// Whether rows are all requests of the load test, so that metrics of them are those of the whole.
-    #[must_use]
-    pub fn is_whole(&self) -> bool {
-        !self.requests.is_empty()
-            && self.stated_requests.is_none_or(|stated| stated <= self.requests.len() as i64)
-    }
-
-    /// Keeps a number that the file states, times a factor.
-    fn state(&mut self, key: &'static str, value: Option<f64>, factor: f64) {
-        if let Some(value) = value.filter(|value| value.is_finite()) {
-            self.stated.insert(key, value * factor);
-        }
-    }
-}
-
 /// Reads a result file, compressed or not. Empty where no known client wrote it.
 pub fn read(path: &Path, notes: &Notes) -> Result<Vec<BenchResult>, IngestError> {
     let from = Artefact::open(&InputSource::File(path.to_owned()), no_progress())?;
     read_artefact(from, notes)
 }
 
-/// The same of an input that is open.
 pub(crate) fn read_artefact(from: Artefact, notes: &Notes) -> Result<Vec<BenchResult>, IngestError> {
     let name = from.name().to_owned();
     let head = &from.probe().head;

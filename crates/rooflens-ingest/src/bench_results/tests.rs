@@ -1,13 +1,13 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rooflens_schema::tables::RequestStatus;
 
 use super::*;
+use crate::testing;
 
 fn fixture(name: &str) -> Vec<BenchResult> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bench_results").join(name);
     let notes = Notes::default();
-    let results = read(&path, &notes).unwrap();
+    let results = read(&testing::fixture("bench_results").join(name), &notes).unwrap();
     assert!(notes.rows().is_empty(), "{name}");
     results
 }
@@ -149,9 +149,8 @@ fn other_files_are_not_taken() {
 #[test]
 fn odd_values_never_panic() {
     let notes = Notes::default();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bench_results");
     for name in ["vllm-python.json", "sglang.jsonl", "aiperf.jsonl", "aiperf-summary.json", "guidellm.json"] {
-        let text = std::fs::read_to_string(path.join(name)).unwrap();
+        let text = std::fs::read_to_string(testing::fixture("bench_results").join(name)).unwrap();
         // Every number, one kind of nonsense after the other.
         for odd in ["-1", "1e300", "null", "\"x\"", "[]", "9223372036854775807"] {
             let mut changed = String::new();

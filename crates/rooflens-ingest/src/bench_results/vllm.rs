@@ -4,13 +4,11 @@
 use serde_json::Value as Json;
 
 use super::json::{list, moment, nanoseconds, number, text, whole};
-use super::rows::ClientRequest;
-use super::{BenchClient, BenchResult, StatedLoad};
+use super::rows::{BenchClient, BenchResult, ClientRequest, StatedLoad};
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
 
-/// The client that wrote it; `None` for another document.
 pub(super) fn client_of(document: &Json) -> Option<BenchClient> {
     let has = |key: &str| document.get(key).is_some();
     let is_serving =
@@ -27,7 +25,6 @@ pub(super) fn client_of(document: &Json) -> Option<BenchClient> {
     is_vllm.then_some(if is_rust { BenchClient::VllmRust } else { BenchClient::VllmPython })
 }
 
-/// One load test.
 pub(super) fn result(document: &Json, client: BenchClient) -> BenchResult {
     let mut result = BenchResult::new(client);
     result.model = text(document, "model_id").or(text(document, "model")).map(str::to_owned);

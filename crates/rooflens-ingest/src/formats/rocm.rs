@@ -3,17 +3,15 @@
 use std::collections::HashMap;
 
 use rooflens_schema::tables::{ActivityKind, ApiKind, ApiRow, KernelRow, PhaseRow, PhaseSource};
-use rooflens_schema::{Interner, NameId, Notes, Opt, RankTables, Severity, Stage};
+use rooflens_schema::{Interner, NameId, Opt, RankTables, Severity};
 
-use super::narrow;
+use crate::reading::{Extent, Reading, narrow};
 
 /// The stream of copies that name no queue: copy engines have none.
 pub(crate) const NO_QUEUE: i32 = -1;
 
-/// Start and end of a record.
 pub(crate) type RecordSpan = (Option<i64>, Option<i64>);
 
-/// A kernel, as the tool describes it.
 #[derive(Default)]
 pub(crate) struct Dispatch<'a> {
     pub(crate) span: RecordSpan,
@@ -29,7 +27,6 @@ pub(crate) struct Dispatch<'a> {
     pub(crate) lds_bytes: Option<i64>,
 }
 
-/// A copy.
 #[derive(Default)]
 pub(crate) struct Copy<'a> {
     pub(crate) span: RecordSpan,
@@ -52,34 +49,29 @@ pub(crate) struct Call<'a> {
     pub(crate) correlation: Option<i64>,
 }
 
-/// Rows so far.
 pub(crate) struct RocmRows<'a> {
     pub(crate) tables: RankTables,
-    /// First start and last end.
-    pub(crate) extent: Option<(i64, i64)>,
+    pub(crate) extent: Extent,
     pub(crate) records: i64,
     marks: i64,
     copies: HashMap<String, NameId>,
     interner: &'a Interner,
-    notes: &'a Notes,
-    source: &'a str,
+    reading: &'a Reading<'a>,
 }
 
 impl<'a> RocmRows<'a> {
-    pub(crate) fn new(interner: &'a Interner, notes: &'a Notes, source: &'a str) -> Self {
+    pub(crate) fn new(interner: &'a Interner, reading: &'a Reading<'a>) -> Self {
         RocmRows {
             tables: RankTables::default(),
-            extent: None,
+            extent: Extent::default(),
             records: 0,
             marks: 0,
             copies: HashMap::new(),
             interner,
-            notes,
-            source,
+            reading,
         }
     }
 
-    /// Adds a kernel.
     pub(crate) fn dispatch(&mut self, record: &Dispatch<'_>) {
         let Some((ts_ns, dur_ns)) = self.span(record.span) else { return };
         let device = record.agent.map_or(0, narrow);
@@ -128,16 +120,13 @@ impl<'a> RocmRows<'a> {
         let name_id = self.interner.intern(record.name.unwrap_or("(unnamed call)"));
         if !record.domain.starts_with("MARKER_") {
             self.tables.api.push(ApiRow {
-                pid: Opt::NONE,
                 tid,
                 ts_ns,
                 dur_ns,
                 name_id,
                 kind: ApiKind::Other,
                 corr_id: correlation(record.correlation),
-                ext_id: Opt::NONE,
-                op_id: Opt::NONE,
-                kernel_id: Opt::NONE,
+                ..ApiRow::default()
             });
         } else if dur_ns > 0 {
             let row = PhaseRow::new(PhaseSource::Annotation, ts_ns, dur_ns, name_id);
@@ -147,13 +136,9 @@ impl<'a> RocmRows<'a> {
         }
     }
 
-    /// Notes what was counted on the way.
     pub(crate) fn tell(&self) {
-        if self.marks > 0 {
-            let message = "ROCTx marks have no duration and were not read".to_owned();
-            let (code, source) = ("unread_roctx_marks", self.source);
-            self.notes.add_many(Stage::Ingest, Severity::Info, code, source, self.marks, message);
-        }
+        let message = "ROCTx marks have no duration and were not read";
+        self.reading.note(Severity::Info, "unread_roctx_marks", self.marks, message);
     }
 
     /// Start and duration, which widen the extent of the trace. Without both the record is lost.
@@ -161,12 +146,10 @@ impl<'a> RocmRows<'a> {
         self.records += 1;
         let known = start.zip(end).filter(|(start, end)| *start >= 0 && start <= end);
         let Some((start, end)) = known else {
-            let message = "records without a start and a later end".to_owned();
-            self.notes.add(Stage::Ingest, Severity::DataLoss, "event_without_time", self.source, message);
+            self.reading.lost("event_without_time", 1, "records without a start and a later end");
             return None;
         };
-        let (first, last) = self.extent.unwrap_or((start, end));
-        self.extent = Some((first.min(start), last.max(end)));
+        self.extent.saw(start, end);
         Some((start, end - start))
     }
 }

@@ -10,7 +10,6 @@ use crate::error::IngestError;
 
 /// No report is larger.
 const LARGEST: u64 = 4 << 30;
-/// How deep folders are searched.
 const DEEPEST: usize = 8;
 
 /// The launches of every path: a `.ncu-rep` file, what `ncu --csv` printed, or a folder of such. CSV files
@@ -76,7 +75,6 @@ fn head(path: &Path) -> Option<Vec<u8>> {
     Some(head)
 }
 
-/// The files of one folder.
 fn files(paths: &[PathBuf], notes: &Notes, launches: &mut Vec<NcuLaunch>) -> Result<(), IngestError> {
     let mut places: BTreeMap<csv::LaunchKey, usize> = BTreeMap::new();
     for path in paths {
@@ -89,7 +87,7 @@ fn files(paths: &[PathBuf], notes: &Notes, launches: &mut Vec<NcuLaunch>) -> Res
         }
         let bytes = std::fs::read(path).map_err(unreadable)?;
         if bytes.starts_with(MAGIC) {
-            launches.extend(super::read(&bytes, &source, notes)?.launches);
+            launches.extend(super::read(&bytes, &source, notes)?);
             continue;
         }
         if !csv::is_csv(&bytes) {

@@ -6,52 +6,65 @@ use std::collections::BTreeMap;
 use prost::Message;
 
 use super::base_unit::base_unit;
-use super::message::{self, BlockHeader, FileHeader, GroupResult};
-use super::{MetricValue, NcuLaunch, NcuMetric, NcuRule, Report, RuleGrade, Speedup, What};
+use super::message::{self, BlockHeader, FileHeader, GroupResult, MetricMessage};
+use super::{MetricValue, NcuLaunch, NcuMetric, NcuRule, RuleGrade, Speedup};
 
 /// Reads what stands behind the first four bytes. Damage ends it: without its length the next message cannot
 /// be found.
-pub fn read(bytes: &[u8], lost: &dyn Fn(&str)) -> Report {
+pub(super) fn read(bytes: &[u8], lost: &dyn Fn(&str)) -> Vec<NcuLaunch> {
     let mut input = Input { bytes };
-    let mut report = Report::default();
     let mut strings: Vec<String> = Vec::new();
     // Names may stand in a later block than the launches that use them.
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<(NcuLaunch, Vec<MetricMessage>)> = Vec::new();
     if input.message::<FileHeader>().is_none() {
         lost("the header of the file is damaged");
-        return report;
+        return Vec::new();
     }
     while !input.bytes.is_empty() {
         let Some(header) = input.message::<BlockHeader>() else {
             lost("a block is damaged or truncated: the rest is missing");
             break;
         };
-        if report.version.is_none() {
-            report.version = header.session.as_ref().and_then(version);
-        }
         strings.extend(header.strings.iter().flat_map(|table| table.strings.iter().cloned()));
+        let groups = [header.range_results, header.command_list_results, header.graph_results];
+        let groups: u64 = groups.into_iter().flatten().map(u64::from).sum();
+        let kernels = u64::from(header.results.unwrap_or(0));
         let before = found.len();
-        if block(&mut input, &header, &mut found).is_none() {
-            let told =
-                [header.results, header.range_results, header.command_list_results, header.graph_results];
-            let told: u64 = told.into_iter().map(|count| u64::from(count.unwrap_or(0))).sum();
-            let read = (found.len() - before) as u64;
+        let mut block = || {
+            for _ in 0..header.sources.unwrap_or(0) {
+                input.next()?; // code: not read
+            }
+            for _ in 0..kernels {
+                found.push(kernel(input.message()?));
+            }
+            for _ in 0..groups {
+                found.push((NcuLaunch::default(), input.message::<GroupResult>()?.metrics));
+            }
+            Some(())
+        };
+        if block().is_none() {
+            let (read, told) = (found.len() - before, kernels + groups);
             lost(&format!("{read} of {told} launches of a block could be read: the rest is missing"));
             break;
         }
     }
-    let unnamed = std::cell::Cell::new(0_u64);
-    report.launches = found.into_iter().map(|found| launch(found, &strings, &unnamed)).collect();
-    if unnamed.get() > 0 {
-        lost(&format!("{} metrics have no name in the file and were left out", unnamed.get()));
+    let mut unnamed = 0_u64;
+    for (launch, metrics) in &mut found {
+        for metric in std::mem::take(metrics) {
+            match metric.name.and_then(|index| strings.get(index as usize)) {
+                Some(name) => {
+                    let unit = base_unit(name).map(str::to_owned);
+                    let value = metric.value.and_then(value);
+                    launch.metrics.insert(name.clone(), NcuMetric { value, unit });
+                }
+                None => unnamed += 1,
+            }
+        }
     }
-    report
-}
-
-/// A launch with its metrics still numbered.
-struct Found {
-    launch: NcuLaunch,
-    metrics: Vec<message::MetricMessage>,
+    if unnamed > 0 {
+        lost(&format!("{unnamed} metrics have no name in the file and were left out"));
+    }
+    found.into_iter().map(|(launch, _)| launch).collect()
 }
 
 struct Input<'b> {
@@ -59,7 +72,6 @@ struct Input<'b> {
 }
 
 impl<'b> Input<'b> {
-    /// The bytes of the next message.
     fn next(&mut self) -> Option<&'b [u8]> {
         let (length, rest) = self.bytes.split_first_chunk::<4>()?;
         let (message, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
@@ -72,69 +84,16 @@ impl<'b> Input<'b> {
     }
 }
 
-fn block(input: &mut Input<'_>, header: &BlockHeader, found: &mut Vec<Found>) -> Option<()> {
-    let count = |of: Option<u32>| of.unwrap_or(0);
-    for _ in 0..count(header.sources) {
-        input.next()?; // code: not read
-    }
-    for _ in 0..count(header.results) {
-        found.push(kernel(input.message()?));
-    }
-    let groups = [
-        (What::Range, header.range_results),
-        (What::CommandList, header.command_list_results),
-        (What::Graph, header.graph_results),
-    ];
-    for (what, number) in groups {
-        for _ in 0..count(number) {
-            found.push(group(what, input.message()?));
-        }
-    }
-    Some(())
-}
-
-fn kernel(result: message::Result) -> Found {
-    let function = result.function_name.unwrap_or_default();
-    let full = [result.demangled_name, result.mangled_name].into_iter().flatten();
-    let name = full.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| function.clone());
+fn kernel(result: message::Result) -> (NcuLaunch, Vec<MetricMessage>) {
+    let names = [result.demangled_name, result.mangled_name, result.function_name].into_iter().flatten();
     let launch = NcuLaunch {
-        what: What::Kernel,
-        name,
-        function,
+        name: names.into_iter().find(|name| !name.is_empty()).unwrap_or_default(),
         grid: result.grid.map(size),
         block: result.block.map(size),
-        context: result.context,
-        stream: result.stream,
-        ranges: result.nvtx.map(|state| ranges(&state, result.thread)).unwrap_or_default(),
         metrics: BTreeMap::new(),
         rules: result.rules.into_iter().map(rule).collect(),
     };
-    Found { launch, metrics: result.metrics }
-}
-
-fn group(what: What, result: GroupResult) -> Found {
-    let ranges = result.nvtx.map(|state| ranges(&state, result.thread)).unwrap_or_default();
-    let launch = NcuLaunch { what, context: result.context, ranges, ..NcuLaunch::default() };
-    Found { launch, metrics: result.metrics }
-}
-
-fn launch(found: Found, strings: &[String], unnamed: &std::cell::Cell<u64>) -> NcuLaunch {
-    let Found { mut launch, metrics } = found;
-    for metric in metrics {
-        let name = metric.name.and_then(|index| strings.get(index as usize));
-        let Some(name) = name else {
-            unnamed.set(unnamed.get() + 1);
-            continue;
-        };
-        let instances = metric.instances.into_iter();
-        let instances =
-            instances.filter_map(|part| Some((part.of.and_then(value), value(part.value?)?))).collect();
-        let unit = base_unit(name).map(str::to_owned);
-        launch
-            .metrics
-            .insert(name.clone(), NcuMetric { value: metric.value.and_then(value), instances, unit });
-    }
-    launch
+    (launch, result.metrics)
 }
 
 fn value(of: message::ValueMessage) -> Option<MetricValue> {
@@ -148,27 +107,6 @@ fn value(of: message::ValueMessage) -> Option<MetricValue> {
 /// Proto leaves out what is 0; a dimension that is absent is 0 too, which no launch has.
 fn size(of: message::SizeMessage) -> [u64; 3] {
     [of.x, of.y, of.z].map(|length| length.unwrap_or(0))
-}
-
-fn ranges(state: &message::NvtxState, thread: Option<u32>) -> Vec<String> {
-    let named = |domain: Option<u64>, name: &Option<String>| {
-        let name = name.clone().unwrap_or_default();
-        let known = state.domains.iter().find(|known| known.id == domain && known.id != state.default_domain);
-        match known.and_then(|known| known.name.as_deref()) {
-            Some(domain) if !domain.is_empty() && !domain.starts_with('<') => format!("{domain}:{name}"),
-            _ => name,
-        }
-    };
-    let mut found = Vec::new();
-    for domain in &state.start_end {
-        found.extend(domain.ranges.iter().map(|range| named(domain.domain, &range.name)));
-    }
-    for threads in state.threads.iter().filter(|of| thread.is_none() || of.thread == thread) {
-        for stack in &threads.domains {
-            found.extend(stack.ranges.iter().map(|range| named(stack.domain, &range.name)));
-        }
-    }
-    found
 }
 
 fn rule(of: message::RuleResult) -> NcuRule {
@@ -189,18 +127,5 @@ fn rule(of: message::RuleResult) -> NcuRule {
         };
         Some((grade, message.text?))
     });
-    NcuRule {
-        id: of.id.unwrap_or_default(),
-        name: of.name.unwrap_or_default(),
-        section: of.section,
-        messages: messages.collect(),
-        speedup,
-    }
-}
-
-fn version(session: &message::Session) -> Option<String> {
-    let compute = session.versions.iter().find(|version| {
-        version.provider.as_deref().is_some_and(|provider| provider.contains("Nsight Compute"))
-    });
-    compute.or(session.versions.first())?.version.clone()
+    NcuRule { id: of.id.unwrap_or_default(), section: of.section, messages: messages.collect(), speedup }
 }

@@ -2,7 +2,6 @@
 //! documented format. What would name people or machines (system, command line, environment) is left out,
 //! so that it is never decoded.
 
-/// Begins the file.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct FileHeader {
     #[prost(uint32, optional, tag = "1")]
@@ -16,12 +15,8 @@ pub(crate) struct BlockHeader {
     pub(crate) sources: Option<u32>,
     #[prost(uint32, optional, tag = "2")]
     pub(crate) results: Option<u32>,
-    #[prost(message, optional, tag = "3")]
-    pub(crate) session: Option<Session>,
     #[prost(message, optional, tag = "4")]
     pub(crate) strings: Option<StringTable>,
-    #[prost(uint32, optional, tag = "5")]
-    pub(crate) payload_bytes: Option<u32>,
     #[prost(uint32, optional, tag = "7")]
     pub(crate) range_results: Option<u32>,
     #[prost(uint32, optional, tag = "8")]
@@ -31,21 +26,6 @@ pub(crate) struct BlockHeader {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct Session {
-    #[prost(message, repeated, tag = "8")]
-    pub(crate) versions: Vec<Version>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct Version {
-    #[prost(string, optional, tag = "1")]
-    pub(crate) provider: Option<String>,
-    #[prost(string, optional, tag = "2")]
-    pub(crate) version: Option<String>,
-}
-
-/// Names of metrics; those of all blocks form one list.
-#[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct StringTable {
     #[prost(string, repeated, tag = "1")]
     pub(crate) strings: Vec<String>,
@@ -54,8 +34,6 @@ pub(crate) struct StringTable {
 /// A profiled launch.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Result {
-    #[prost(uint32, optional, tag = "1")]
-    pub(crate) thread: Option<u32>,
     #[prost(string, optional, tag = "5")]
     pub(crate) mangled_name: Option<String>,
     #[prost(string, optional, tag = "6")]
@@ -70,25 +48,13 @@ pub struct Result {
     pub(crate) metrics: Vec<MetricMessage>,
     #[prost(message, repeated, tag = "19")]
     pub(crate) rules: Vec<RuleResult>,
-    #[prost(message, optional, tag = "21")]
-    pub(crate) nvtx: Option<NvtxState>,
-    #[prost(uint32, optional, tag = "22")]
-    pub(crate) context: Option<u32>,
-    #[prost(uint32, optional, tag = "23")]
-    pub(crate) stream: Option<u32>,
 }
 
 /// A range, a command list or a graph that was profiled as a whole: their first fields are the same.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct GroupResult {
-    #[prost(uint32, optional, tag = "1")]
-    pub(crate) thread: Option<u32>,
     #[prost(message, repeated, tag = "4")]
     pub(crate) metrics: Vec<MetricMessage>,
-    #[prost(message, optional, tag = "10")]
-    pub(crate) nvtx: Option<NvtxState>,
-    #[prost(uint32, optional, tag = "11")]
-    pub(crate) context: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, prost::Message)]
@@ -103,20 +69,8 @@ pub(crate) struct SizeMessage {
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct MetricMessage {
-    /// Its place in the list of strings.
     #[prost(uint32, optional, tag = "1")]
     pub(crate) name: Option<u32>,
-    #[prost(message, optional, tag = "2")]
-    pub(crate) value: Option<ValueMessage>,
-    #[prost(message, repeated, tag = "3")]
-    pub(crate) instances: Vec<Instance>,
-}
-
-/// A part of a metric: for an opcode, a line of code, a unit.
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct Instance {
-    #[prost(message, optional, tag = "1")]
-    pub(crate) of: Option<ValueMessage>,
     #[prost(message, optional, tag = "2")]
     pub(crate) value: Option<ValueMessage>,
 }
@@ -135,13 +89,10 @@ pub(crate) struct ValueMessage {
     pub(crate) large: Option<u64>,
 }
 
-/// What a rule of Nsight Compute found.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct RuleResult {
     #[prost(string, optional, tag = "1")]
     pub(crate) id: Option<String>,
-    #[prost(string, optional, tag = "2")]
-    pub(crate) name: Option<String>,
     #[prost(message, optional, tag = "3")]
     pub(crate) body: Option<RuleBody>,
     #[prost(string, optional, tag = "4")]
@@ -168,8 +119,6 @@ pub(crate) struct RuleMessage {
     pub(crate) text: Option<String>,
     #[prost(int32, optional, tag = "2")]
     pub(crate) kind: Option<i32>,
-    #[prost(string, optional, tag = "4")]
-    pub(crate) title: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, prost::Message)]
@@ -178,61 +127,4 @@ pub(crate) struct SpeedupMessage {
     pub(crate) kind: Option<i32>,
     #[prost(double, optional, tag = "2")]
     pub(crate) percent: Option<f64>,
-}
-
-/// The NVTX ranges that were open at a launch.
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct NvtxState {
-    #[prost(message, repeated, tag = "1")]
-    pub(crate) domains: Vec<NvtxDomain>,
-    #[prost(message, repeated, tag = "2")]
-    pub(crate) threads: Vec<NvtxThread>,
-    #[prost(message, repeated, tag = "3")]
-    pub(crate) start_end: Vec<NvtxRanges>,
-    #[prost(uint64, optional, tag = "4")]
-    pub(crate) default_domain: Option<u64>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct NvtxDomain {
-    #[prost(uint64, optional, tag = "1")]
-    pub(crate) id: Option<u64>,
-    #[prost(string, optional, tag = "2")]
-    pub(crate) name: Option<String>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct NvtxThread {
-    #[prost(uint32, optional, tag = "1")]
-    pub(crate) thread: Option<u32>,
-    #[prost(message, repeated, tag = "2")]
-    pub(crate) domains: Vec<NvtxStack>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct NvtxStack {
-    #[prost(uint64, optional, tag = "1")]
-    pub(crate) domain: Option<u64>,
-    #[prost(message, repeated, tag = "3")]
-    pub(crate) ranges: Vec<NvtxPushed>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct NvtxPushed {
-    #[prost(string, optional, tag = "1")]
-    pub(crate) name: Option<String>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct NvtxRanges {
-    #[prost(uint64, optional, tag = "1")]
-    pub(crate) domain: Option<u64>,
-    #[prost(message, repeated, tag = "3")]
-    pub(crate) ranges: Vec<NvtxStarted>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct NvtxStarted {
-    #[prost(string, optional, tag = "2")]
-    pub(crate) name: Option<String>,
 }

@@ -12,7 +12,7 @@ fn framed(message: &impl Message) -> Vec<u8> {
 }
 
 fn metric(name: u32, value: message::ValueMessage) -> message::MetricMessage {
-    message::MetricMessage { name: Some(name), value: Some(value), instances: Vec::new() }
+    message::MetricMessage { name: Some(name), value: Some(value) }
 }
 
 /// Two launches; the names of their metrics stand in two blocks.
@@ -20,15 +20,10 @@ fn made() -> Vec<u8> {
     let number = |value: f64| message::ValueMessage { double: Some(value), ..Default::default() };
     let whole = |value: u64| message::ValueMessage { large: Some(value), ..Default::default() };
     let item = message::RuleItem {
-        message: Some(message::RuleMessage {
-            text: Some("too few blocks".into()),
-            kind: Some(4),
-            title: None,
-        }),
+        message: Some(message::RuleMessage { text: Some("too few blocks".into()), kind: Some(4) }),
         speedup: Some(message::SpeedupMessage { kind: Some(2), percent: Some(12.5) }),
     };
     let launch = message::Result {
-        thread: Some(5),
         demangled_name: Some("void gemm<int>(int)".into()),
         function_name: Some("gemm".into()),
         grid: Some(message::SizeMessage { x: Some(64), y: Some(1), z: Some(1) }),
@@ -43,18 +38,6 @@ fn made() -> Vec<u8> {
             body: Some(message::RuleBody { items: vec![item] }),
             ..Default::default()
         }],
-        nvtx: Some(message::NvtxState {
-            domains: vec![message::NvtxDomain { id: Some(2), name: Some("llm".into()) }],
-            threads: vec![message::NvtxThread {
-                thread: Some(5),
-                domains: vec![message::NvtxStack {
-                    domain: Some(2),
-                    ranges: vec![message::NvtxPushed { name: Some("decode".into()) }],
-                }],
-            }],
-            start_end: Vec::new(),
-            default_domain: Some(1),
-        }),
         ..Default::default()
     };
     let block = |name: &str| BlockHeader {
@@ -78,15 +61,14 @@ fn made() -> Vec<u8> {
 }
 
 #[test]
-fn launches_metrics_ranges_rules() {
+fn launches_metrics_rules() {
     let notes = Notes::default();
-    let report = read(&made(), "made", &notes).unwrap();
-    assert_eq!(report.launches.len(), 2);
-    let launch = &report.launches[1];
+    let launches = read(&made(), "made", &notes).unwrap();
+    assert_eq!(launches.len(), 2);
+    let launch = &launches[1];
     assert_eq!((launch.name.as_str(), launch.grid), ("void gemm<int>(int)", Some([64, 1, 1])));
     assert_eq!(launch.number("gpu__time_duration.sum"), Some(2.5), "the last value counts");
     assert_eq!(launch.number("launch__registers_per_thread"), Some(7.0), "named in a later block");
-    assert_eq!(launch.ranges, ["llm:decode"]);
     let rule = &launch.rules[0];
     assert_eq!(rule.messages, [(RuleGrade::Optimization, "too few blocks".to_owned())]);
     assert_eq!(rule.speedup, Some(Speedup { is_global: true, percent: 12.5 }));
@@ -100,9 +82,9 @@ fn every_cut_gives_what_stands_before_it() {
     for cut in 0..whole.len() {
         let notes = Notes::default();
         match read(&whole[..cut], "cut", &notes) {
-            Ok(report) => {
+            Ok(launches) => {
                 assert!(!notes.rows().is_empty(), "cut at {cut} is told");
-                counts.push(report.launches.len());
+                counts.push(launches.len());
             }
             Err(error) => assert!(error.to_string().contains("no record"), "{error}"),
         }

@@ -1,6 +1,7 @@
 //! Pickles written by Python, and ones that no Python writes.
 
 use super::*;
+use crate::testing::{cuts, turned};
 
 /// `pickle.dumps({"a": [1, -2, 300, 70000, 2**40, -2**40, 2**63], "t": (1, "é"), "s": s, "again": s}, 4)`
 /// where `s` is one list `[None, True, 1.5]`.
@@ -36,12 +37,12 @@ fn plain_data() {
 fn what_runs_code_is_refused() {
     // os.system("true"), by GLOBAL and by STACK_GLOBAL.
     let error = parse(b"\x80\x02cos\nsystem\nX\x04\0\0\0true\x85R.").unwrap_err();
-    assert_eq!(error, PickleError::Refused { at: 2, name: "GLOBAL" });
+    assert!(error.to_string().starts_with("byte 2 is the instruction GLOBAL,"), "{error}");
     let error = parse(b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x04true\x85R.").unwrap_err();
-    assert_eq!(error, PickleError::Refused { at: 14, name: "STACK_GLOBAL" });
-    for (opcode, name) in opcode::REFUSED {
+    assert!(error.to_string().starts_with("byte 14 is the instruction STACK_GLOBAL,"), "{error}");
+    for (opcode, name) in REFUSED {
         let error = parse(&[b']', *opcode, 0, 0, 0, 0, b'.']).unwrap_err();
-        assert_eq!(error, PickleError::Refused { at: 1, name });
+        assert!(error.to_string().starts_with(&format!("byte 1 is the instruction {name},")), "{error}");
     }
 }
 
@@ -74,20 +75,14 @@ fn many_keys_are_refused() {
     let mut bytes = b"}(".to_vec();
     bytes.extend((0..=MOST_KEYS).flat_map(|_| [b'N', b'N']));
     bytes.extend(b"u.");
-    assert!(matches!(parse(&bytes), Err(PickleError::Senseless { .. })));
+    assert!(parse(&bytes).unwrap_err().to_string().ends_with("makes too many keys"));
 }
 
 /// Cut off anywhere it is an error; with a byte turned it is anything but a panic.
 #[test]
 fn damage() {
-    for cut in 0..MADE.len() {
-        assert!(parse(&MADE[..cut]).is_err(), "{cut}");
-    }
-    for at in 0..MADE.len() {
-        for bits in [1, 0x80, 0xff] {
-            let mut bytes = MADE.to_vec();
-            bytes[at] ^= bits;
-            let _ = parse(&bytes);
-        }
+    assert!(cuts(MADE, 1).all(|bytes| parse(&bytes).is_err()));
+    for bytes in [1, 0x80, 0xff].into_iter().flat_map(|bits| turned(MADE, 1, bits)) {
+        let _ = parse(&bytes);
     }
 }

@@ -134,3 +134,11 @@ fn parity_135_nodes_of_an_engine_keep_their_names() {
     // Elsewhere a name that looks like a path is one.
     assert_eq!(cleaned("/model/layers.0/attn/MatMul"), "MatMul");
 }
+
+#[test]
+fn operators_have_no_signs() {
+    let signs = Signs::of("aten::mul, seq = 4, op_id = 12, sizes = [[1, 4096], []]");
+    assert_eq!(signs, Signs { longest_word: 5, ..Signs::default() });
+    assert!(Signs::of("10.0.0.1").numbers_apart && Signs::of("fe80:0:0:1").numbers_apart);
+    assert!(!Signs::of("c10::BFloat16").numbers_apart);
+}

@@ -2,16 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Nanoseconds since 1970.
 pub(super) fn unix_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// A question and its answer: when each left and arrived, by the clock of that side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RoundTrip {
     pub(super) asked_ns: i64,
@@ -21,13 +16,11 @@ pub(super) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// Time on the network.
     fn delay_ns(&self) -> i64 {
         let there = self.answered_ns.saturating_sub(self.asked_ns);
         there.saturating_sub(self.worker_answered_ns.saturating_sub(self.worker_received_ns)).max(0)
     }
 
-    /// Worker less coordinator, were both ways equally long.
     fn offset_ns(&self) -> i64 {
         let forth = i128::from(self.worker_received_ns) - i128::from(self.asked_ns);
         let back = i128::from(self.worker_answered_ns) - i128::from(self.answered_ns);
@@ -36,14 +29,12 @@ impl RoundTrip {
 }
 
 /// How far a worker's clock is from the coordinator's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockCheck {
     /// Worker less coordinator, from the quickest round trip. Times of records are corrected by it.
     pub offset_ns: i64,
     /// The offset is within this of the truth: half of the quickest round trip.
     pub uncertainty_ns: i64,
-    /// Round trips.
-    pub(crate) round_trips: u32,
 }
 
 impl ClockCheck {
@@ -52,7 +43,6 @@ impl ClockCheck {
         Some(ClockCheck {
             offset_ns: quickest.offset_ns(),
             uncertainty_ns: quickest.delay_ns() / 2 + quickest.delay_ns() % 2,
-            round_trips: round_trips.len() as u32,
         })
     }
 }
@@ -61,7 +51,6 @@ impl ClockCheck {
 mod tests {
     use super::*;
 
-    /// A worker whose clock is ahead, over a network with these delays, that takes 50 ns to answer.
     fn trip(ahead: i64, forth: i64, back: i64) -> RoundTrip {
         let received = 1_000 + forth;
         RoundTrip {
@@ -75,7 +64,7 @@ mod tests {
     #[test]
     fn a_symmetric_network_shows_the_offset_exactly() {
         let check = ClockCheck::of(&[trip(7_000, 100, 100)]).unwrap();
-        assert_eq!(check, ClockCheck { offset_ns: 7_000, uncertainty_ns: 100, round_trips: 1 });
+        assert_eq!(check, ClockCheck { offset_ns: 7_000, uncertainty_ns: 100 });
     }
 
     #[test]

@@ -8,45 +8,41 @@ use std::time::{Duration, Instant};
 use rustls::ClientConfig;
 
 use super::clock::{ClockCheck, RoundTrip, unix_ns};
-use super::error::{ClusterError, LinkError};
+use super::error::ClusterError;
 use super::job::LoadJob;
 use super::link::{Link, unexpected};
-use super::merge::{ClusterOutcome, WorkerFate, WorkerReport, merged_health};
-use super::records::WireRecord;
+use super::merge::{ClusterOutcome, WorkerReport, merged_health};
 use super::tls::{ClusterTls, to_worker};
 use super::token::SharedToken;
-use super::wire::Message;
+use super::wire::{Message, WireRecord};
+use crate::engine::{LoadProgress, LoadWatch};
 use crate::record::{LoadOutcome, RecordSink, RequestRecord};
 
 const ROUND_TRIPS: usize = 16;
 const POLL: Duration = Duration::from_millis(20);
 /// Time for the order to start to reach all workers.
 const START_DELAY_NS: i64 = 500_000_000;
-/// Batches that may wait for the sink.
 const MAX_WAITING: usize = 64;
+const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How a coordinator works.
 #[derive(Debug, Clone)]
 pub struct ClusterOptions {
     /// The secret that workers must know.
-    pub token: SharedToken,
-    /// Encrypt, and accept only workers with a certificate for their address.
-    pub tls: Option<ClusterTls>,
-    /// How long connecting, and each answer before the start, may take.
-    pub connect_timeout: Duration,
-    /// How long a worker may take to read its files and tokenizer.
-    pub prepare_timeout: Duration,
+    pub(crate) token: SharedToken,
+    pub(crate) tls: Option<ClusterTls>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) prepare_timeout: Duration,
     /// A worker that says nothing for this long is lost; they say something every second.
-    pub silence: Duration,
+    pub(crate) silence: Duration,
 }
 
 impl ClusterOptions {
     /// The usual patience.
-    #[must_use]
-    pub fn new(token: SharedToken) -> Self {
+    pub fn new(token: SharedToken, tls: Option<ClusterTls>) -> Self {
         ClusterOptions {
             token,
-            tls: None,
+            tls,
             connect_timeout: Duration::from_secs(10),
             prepare_timeout: Duration::from_secs(300),
             silence: Duration::from_secs(10),
@@ -54,45 +50,19 @@ impl ClusterOptions {
     }
 }
 
-/// Follows a load test on several machines.
-pub trait ClusterWatch: Sync {
-    /// Whether it is to end now: workers stop sending, and what they have is kept.
-    fn stop(&self) -> bool {
-        false
-    }
-
-    /// How far it is. Called about 10 times per second.
-    fn progress(&self, _progress: ClusterProgress) {}
-}
-
-/// How far a load test on several machines is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClusterProgress {
-    /// Time since the common start.
-    pub elapsed: Duration,
-    /// Requests reported.
-    pub requests: u64,
-    /// Workers that still send.
-    pub(crate) active_workers: usize,
-}
-
 /// Runs a load test on workers, each with its share of the schedule, and hands all records to the sink: those of one
 /// worker in the order of their ends, with times on the coordinator's clock since the common start.
 ///
 /// A worker that is lost after the start is reported, and what it and the others had recorded is kept.
-///
-/// # Errors
-/// A worker is not there before the start, refuses the token or cannot prepare its job; the plan cannot be split; or no
-/// worker finished.
 pub fn run_on_workers(
     workers: &[String],
     job: &LoadJob,
     options: &ClusterOptions,
     sink: &mut dyn RecordSink,
-    watch: &dyn ClusterWatch,
+    watch: &dyn LoadWatch,
 ) -> Result<ClusterOutcome, ClusterError> {
     if workers.is_empty() {
-        return Err(ClusterError::Plan("there are no workers".to_owned()));
+        return Err(ClusterError("there are no workers".to_owned()));
     }
     let jobs = job.split(workers.len())?;
     let members = prepare(workers, jobs, options)?;
@@ -106,18 +76,52 @@ pub fn run_on_workers(
             scope.spawn(move || following.follow());
         }
         drop(events);
-        let mut collection = Collection::new(start_unix_ns, workers.len());
-        while let Some(event) = collection.next(&received, watch, &stop) {
-            match event {
-                Event::Records(records) => collection.record(records, sink),
-                Event::Ended(report, outcome) => collection.end(*report, outcome.map(|outcome| *outcome)),
+        let began = Instant::now() + Duration::from_nanos(START_DELAY_NS as u64);
+        let (mut requests, mut chunks, mut span_ns) = (0, 0, 0);
+        let mut workers = Vec::new();
+        loop {
+            if watch.stop() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            match received.recv_timeout(WATCH_INTERVAL) {
+                Ok(Event::Records(records)) => {
+                    for record in records {
+                        requests += 1;
+                        chunks += record.chunks.len() as u64;
+                        span_ns = record.end_ns.max(span_ns);
+                        sink.record(record);
+                    }
+                }
+                Ok(Event::Ended(report)) => workers.push(*report),
+                Err(mpsc::RecvTimeoutError::Timeout) => watch.progress(&LoadProgress {
+                    elapsed: Instant::now().saturating_duration_since(began),
+                    sent: requests,
+                    in_flight: 0,
+                    completed: requests,
+                    failed: 0,
+                    chunks: 0,
+                }),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
         }
-        collection.outcome()
+        workers.sort_by_key(|report| report.share);
+        let client = merged_health(&workers, chunks);
+        let outcomes = || workers.iter().filter_map(|report| report.outcome.as_ref());
+        if outcomes().next().is_none() {
+            return Err(ClusterError(format!("no worker finished: {}", client.reasons.join("; "))));
+        }
+        let load = LoadOutcome {
+            base_unix_ns: start_unix_ns,
+            span_ns,
+            requests,
+            not_sent: outcomes().map(|outcome| outcome.not_sent).sum(),
+            client,
+            stopped: outcomes().any(|outcome| outcome.stopped),
+        };
+        Ok(ClusterOutcome { load, workers })
     })
 }
 
-/// A worker that can begin.
 struct Member {
     worker: String,
     share: u64,
@@ -125,7 +129,6 @@ struct Member {
     clock: ClockCheck,
 }
 
-/// Connects to all workers and has them prepare, at the same time.
 fn prepare(
     workers: &[String],
     jobs: Vec<LoadJob>,
@@ -143,7 +146,7 @@ fn prepare(
             })
             .collect();
         let prepared = workers.iter().zip(preparing).map(|(worker, preparing)| {
-            let error = |problem: String| ClusterError::Worker { worker: worker.clone(), problem };
+            let error = |problem: String| ClusterError(format!("worker {worker}: {problem}"));
             match preparing.join() {
                 Ok(member) => member.map_err(|problem| error(problem.to_string())),
                 Err(_) => Err(error("preparing it panicked".to_owned())),
@@ -160,14 +163,14 @@ impl Member {
         job: LoadJob,
         options: &ClusterOptions,
         tls: Option<&Arc<ClientConfig>>,
-    ) -> Result<Self, LinkError> {
+    ) -> Result<Self, ClusterError> {
         let socket = connect(worker, options.connect_timeout)?;
         let mut link = Link::new(to_worker(socket.try_clone()?, worker, tls)?, socket)?;
         link.join_worker(&options.token, options.connect_timeout)?;
         link.send(&Message::Job { job: Box::new(job) })?;
         match link.expect(options.prepare_timeout)? {
             Message::Ready => {}
-            Message::Failed { reason } => return Err(LinkError::Failed(reason)),
+            Message::Failed { reason } => return Err(ClusterError(reason)),
             other => return Err(unexpected(&other)),
         }
         let clock = check_clock(&mut link, options.connect_timeout)?;
@@ -175,7 +178,7 @@ impl Member {
     }
 }
 
-fn connect(worker: &str, timeout: Duration) -> Result<TcpStream, LinkError> {
+fn connect(worker: &str, timeout: Duration) -> Result<TcpStream, ClusterError> {
     let mut last = None;
     for address in worker.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, timeout) {
@@ -183,10 +186,10 @@ fn connect(worker: &str, timeout: Duration) -> Result<TcpStream, LinkError> {
             Err(error) => last = Some(error),
         }
     }
-    Err(last.map_or(LinkError::Closed, LinkError::Io))
+    Err(last.map_or_else(ClusterError::closed, ClusterError::from))
 }
 
-fn check_clock(link: &mut Link, timeout: Duration) -> Result<ClockCheck, LinkError> {
+fn check_clock(link: &mut Link, timeout: Duration) -> Result<ClockCheck, ClusterError> {
     let mut trips = Vec::with_capacity(ROUND_TRIPS);
     for _ in 0..ROUND_TRIPS {
         let asked_ns = unix_ns();
@@ -201,16 +204,14 @@ fn check_clock(link: &mut Link, timeout: Duration) -> Result<ClockCheck, LinkErr
             other => return Err(unexpected(&other)),
         }
     }
-    ClockCheck::of(&trips).ok_or(LinkError::Closed)
+    ClockCheck::of(&trips).ok_or_else(ClusterError::closed)
 }
 
-/// What threads that follow a worker say.
 enum Event {
     Records(Vec<RequestRecord>),
-    Ended(Box<WorkerReport>, Option<Box<LoadOutcome>>),
+    Ended(Box<WorkerReport>),
 }
 
-/// Follows one worker on a thread of its own.
 struct Following<'a> {
     member: Member,
     start_unix_ns: i64,
@@ -219,13 +220,11 @@ struct Following<'a> {
     events: mpsc::SyncSender<Event>,
 }
 
-/// What a worker reported so far.
 #[derive(Default)]
 struct Reported {
     requests: u64,
     /// 0 of its records, on its own clock.
     base_unix_ns: Option<i64>,
-    /// Records of before that was known.
     held: Vec<WireRecord>,
 }
 
@@ -236,42 +235,32 @@ impl Following<'_> {
         if let Ok(outcome) = &ended {
             reported.base_unix_ns = Some(outcome.base_unix_ns);
         }
-        let began_late_ns = reported.base_unix_ns.map(|_| self.shift_ns(&reported));
-        // Where it never said when it began, it was told to begin at the common start.
+        // A worker that never said when it began was told to begin at the common start.
         self.release(&mut reported);
-        let drift = |later: ClockCheck| later.offset_ns.saturating_sub(self.member.clock.offset_ns);
-        let later = match &ended {
-            Ok(_) => check_clock(&mut self.member.link, self.options.connect_timeout).ok(),
-            Err(_) => None,
-        };
-        let clock_drift_ns = later.map(drift);
         // It ends either way.
         let _ = self.member.link.send(&Message::Bye);
         let is_wanted = self.stop.load(Ordering::Relaxed);
-        let (fate, outcome) = match ended {
-            // Somebody ended it there: it sent less than its share.
+        let (lost, outcome) = match ended {
+            // Someone ended it there: it sent less than its share.
             Ok(outcome) if outcome.stopped && !is_wanted => {
-                (WorkerFate::Lost { reason: "it was stopped on its own machine".to_owned() }, None)
+                (Some("it was stopped on its own machine".to_owned()), None)
             }
-            Ok(outcome) => (WorkerFate::Finished, Some(outcome)),
-            Err(error) => (WorkerFate::Lost { reason: error.to_string() }, None),
+            Ok(outcome) => (None, Some(outcome)),
+            Err(error) => (Some(error.to_string()), None),
         };
         let report = WorkerReport {
             worker: self.member.worker.clone(),
             share: self.member.share,
-            fate,
+            lost,
             clock: self.member.clock,
-            clock_drift_ns,
-            began_late_ns,
             requests: reported.requests,
-            client: outcome.as_ref().map(|outcome| outcome.client.clone()),
+            outcome,
         };
         // The receiver is there until all have ended.
-        let _ = self.events.send(Event::Ended(Box::new(report), outcome.map(Box::new)));
+        let _ = self.events.send(Event::Ended(Box::new(report)));
     }
 
-    /// Collects what the worker reports until it is done.
-    fn collect(&mut self, reported: &mut Reported) -> Result<LoadOutcome, LinkError> {
+    fn collect(&mut self, reported: &mut Reported) -> Result<LoadOutcome, ClusterError> {
         let at_unix_ns = self.start_unix_ns.saturating_add(self.member.clock.offset_ns);
         self.member.link.send(&Message::Start { at_unix_ns })?;
         let mut last_heard = Instant::now();
@@ -283,7 +272,7 @@ impl Following<'_> {
             }
             let Some(message) = self.member.link.receive(POLL)? else {
                 if last_heard.elapsed() > self.options.silence + Duration::from_nanos(START_DELAY_NS as u64) {
-                    return Err(LinkError::Silent(self.options.silence));
+                    return Err(ClusterError::silent(self.options.silence));
                 }
                 continue;
             };
@@ -300,8 +289,8 @@ impl Following<'_> {
                         self.release(reported);
                     }
                 }
-                Message::Done { outcome } => return Ok(outcome.into()),
-                Message::Failed { reason } => return Err(LinkError::Failed(reason)),
+                Message::Done { outcome } => return Ok(outcome),
+                Message::Failed { reason } => return Err(ClusterError(reason)),
                 other => return Err(unexpected(&other)),
             }
             // Not before the sink had time for it.
@@ -309,7 +298,6 @@ impl Following<'_> {
         }
     }
 
-    /// From times of the worker's records to times since the common start.
     fn shift_ns(&self, reported: &Reported) -> i64 {
         reported.base_unix_ns.map_or(0, |base| {
             base.saturating_sub(self.member.clock.offset_ns).saturating_sub(self.start_unix_ns)
@@ -325,92 +313,5 @@ impl Following<'_> {
             // The receiver is there until all have ended.
             let _ = self.events.send(Event::Records(records));
         }
-    }
-}
-
-/// What all workers reported.
-struct Collection {
-    start_unix_ns: i64,
-    began: Instant,
-    active_workers: usize,
-    requests: u64,
-    chunks: u64,
-    last_end_ns: i64,
-    not_sent: u64,
-    is_stopped: bool,
-    reports: Vec<WorkerReport>,
-}
-
-impl Collection {
-    fn new(start_unix_ns: i64, active_workers: usize) -> Self {
-        Collection {
-            start_unix_ns,
-            began: Instant::now() + Duration::from_nanos(START_DELAY_NS as u64),
-            active_workers,
-            requests: 0,
-            chunks: 0,
-            last_end_ns: 0,
-            not_sent: 0,
-            is_stopped: false,
-            reports: Vec::new(),
-        }
-    }
-
-    /// The next event; `None` after the last.
-    fn next(
-        &self,
-        received: &mpsc::Receiver<Event>,
-        watch: &dyn ClusterWatch,
-        stop: &AtomicBool,
-    ) -> Option<Event> {
-        loop {
-            if watch.stop() {
-                stop.store(true, Ordering::Relaxed);
-            }
-            match received.recv_timeout(Duration::from_millis(100)) {
-                Ok(event) => return Some(event),
-                Err(mpsc::RecvTimeoutError::Disconnected) => return None,
-                Err(mpsc::RecvTimeoutError::Timeout) => watch.progress(ClusterProgress {
-                    elapsed: Instant::now().saturating_duration_since(self.began),
-                    requests: self.requests,
-                    active_workers: self.active_workers,
-                }),
-            }
-        }
-    }
-
-    fn record(&mut self, records: Vec<RequestRecord>, sink: &mut dyn RecordSink) {
-        for record in records {
-            self.requests += 1;
-            self.chunks += record.chunks.len() as u64;
-            self.last_end_ns = self.last_end_ns.max(record.end_ns);
-            sink.record(record);
-        }
-    }
-
-    fn end(&mut self, report: WorkerReport, outcome: Option<LoadOutcome>) {
-        self.active_workers -= 1;
-        if let Some(outcome) = outcome {
-            self.not_sent += outcome.not_sent;
-            self.is_stopped |= outcome.stopped;
-        }
-        self.reports.push(report);
-    }
-
-    fn outcome(mut self) -> Result<ClusterOutcome, ClusterError> {
-        self.reports.sort_by_key(|report| report.share);
-        let client = merged_health(&self.reports, self.chunks);
-        if self.reports.iter().all(|report| report.client.is_none()) {
-            return Err(ClusterError::NoneFinished(client.reasons.join("; ")));
-        }
-        let load = LoadOutcome {
-            base_unix_ns: self.start_unix_ns,
-            span_ns: self.last_end_ns,
-            requests: self.requests,
-            not_sent: self.not_sent,
-            client,
-            stopped: self.is_stopped,
-        };
-        Ok(ClusterOutcome { load, workers: self.reports })
     }
 }

@@ -1,60 +1,38 @@
 //! Why a load test on several machines failed.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-/// Why a load test on several machines failed.
+/// Why a load test on several machines, or a connection of it, failed.
 #[derive(Debug, thiserror::Error)]
-pub enum ClusterError {
-    /// The token cannot be read or is too short.
-    #[error("cannot use the token of {}: {problem}", path.display())]
-    Token {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// A certificate or its key cannot be used.
-    #[error("cannot use {}: {problem}", path.display())]
-    Certificate {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// A worker is not there, refuses, or failed before the load test began.
-    #[error("worker {worker}: {problem}")]
-    Worker {
-        /// Its address.
-        worker: String,
-        /// What went wrong.
-        problem: String,
-    },
-    /// The plan cannot be split.
-    #[error("{0}")]
-    Plan(String),
-    /// Nothing came back.
-    #[error("no worker finished: {0}")]
-    NoneFinished(String),
-    /// A worker cannot listen.
-    #[error("cannot listen: {0}")]
-    Listen(std::io::Error),
+#[error("{0}")]
+pub struct ClusterError(pub(crate) String);
+
+impl From<std::io::Error> for ClusterError {
+    fn from(error: std::io::Error) -> Self {
+        ClusterError(format!("the connection broke: {error}"))
+    }
 }
 
-/// Why a connection is of no more use.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum LinkError {
-    #[error("the connection broke: {0}")]
-    Io(#[from] std::io::Error),
-    #[error("the connection was closed")]
-    Closed,
-    #[error("no message for {0:?}")]
-    Silent(std::time::Duration),
-    #[error("a message has a wrong authentication code: the tokens differ, or it was changed on the way")]
-    WrongCode,
-    #[error("not the protocol of Rooflens workers: {0}")]
-    Protocol(String),
-    #[error("{0}")]
-    Failed(String),
-    #[error("refused: {0}")]
-    Refused(String),
+impl ClusterError {
+    pub(super) fn closed() -> Self {
+        ClusterError("the connection was closed".to_owned())
+    }
+
+    pub(super) fn silent(time: std::time::Duration) -> Self {
+        ClusterError(format!("no message for {time:?}"))
+    }
+
+    pub(super) fn wrong_code() -> Self {
+        let problem =
+            "a message has a wrong authentication code: the tokens differ, or it was changed on the way";
+        ClusterError(problem.to_owned())
+    }
+
+    pub(super) fn protocol(problem: impl ToString) -> Self {
+        ClusterError(format!("not the protocol of Rooflens workers: {}", problem.to_string()))
+    }
+
+    pub(super) fn certificate(path: &Path, problem: impl ToString) -> Self {
+        ClusterError(format!("cannot use {}: {}", path.display(), problem.to_string()))
+    }
 }

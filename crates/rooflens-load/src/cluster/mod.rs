@@ -10,9 +10,7 @@ mod error;
 mod job;
 mod link;
 mod merge;
-mod records;
 mod serve;
-mod share;
 mod tls;
 mod token;
 mod wire;
@@ -20,9 +18,10 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use coordinator::{ClusterOptions, ClusterProgress, ClusterWatch, run_on_workers};
+pub use coordinator::{ClusterOptions, run_on_workers};
+pub use error::ClusterError;
 pub use job::LoadJob;
-pub use merge::{ClusterOutcome, WorkerFate, WorkerReport};
-pub use serve::{ClusterWorkerOptions, JobWatch, RunLoad, run_engine, serve_jobs};
+pub use merge::{ClusterOutcome, WorkerReport};
+pub use serve::serve_jobs;
 pub use tls::ClusterTls;
 pub use token::SharedToken;

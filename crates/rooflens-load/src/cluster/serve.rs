@@ -8,22 +8,18 @@ use std::time::{Duration, Instant};
 use rustls::ServerConfig;
 
 use super::clock::unix_ns;
-use super::error::{ClusterError, LinkError};
-use super::job::LoadJob;
+use super::error::ClusterError;
+use super::job::{LoadJob, ShareOfSessions};
 use super::link::{Link, unexpected};
-use super::records::WireRecord;
-use super::share::ShareOfSessions;
 use super::tls::{ClusterTls, to_coordinator};
 use super::token::SharedToken;
-use super::wire::Message;
-use crate::engine::{self, LoadWatch};
+use super::wire::{Message, WireRecord};
+use crate::engine::{self, LoadError, LoadWatch};
 use crate::plan::{LoadPlan, SessionSource};
 use crate::record::{LoadOutcome, RecordSink, RequestRecord};
 use crate::workload;
 
-/// How long anyone may take to show the token.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a coordinator may be silent between messages.
 const COORDINATOR_TIMEOUT: Duration = Duration::from_secs(120);
 /// Connections at the same time; whoever comes besides is hung up on.
 const MAX_CONNECTIONS: usize = 16;
@@ -35,79 +31,54 @@ const BATCH_AGE: Duration = Duration::from_millis(200);
 /// A start farther away than this is a clock gone wrong.
 const LONGEST_WAIT_NS: i64 = 120_000_000_000;
 
-/// What runs a load test: the plan, its sessions, where records go, and who watches.
-pub type RunLoad<'a> = dyn Fn(&LoadPlan, Box<dyn SessionSource>, &mut dyn RecordSink, &JobWatch) -> Result<LoadOutcome, String>
+/// What runs a load test, as `engine::run` does.
+pub(super) type RunLoad<'a> = dyn Fn(
+        &LoadPlan,
+        Box<dyn SessionSource>,
+        &mut dyn RecordSink,
+        &dyn LoadWatch,
+    ) -> Result<LoadOutcome, LoadError>
     + Sync
     + 'a;
 
-/// How a worker serves.
-#[derive(Debug, Clone)]
-pub struct ClusterWorkerOptions {
-    /// The secret that coordinators must know.
-    pub token: SharedToken,
-    /// Encrypt, and let in only coordinators with a certificate.
-    pub tls: Option<ClusterTls>,
-}
-
-/// The coordinator's view of a load test that runs here.
 #[derive(Debug, Default)]
-pub struct JobWatch {
+pub(super) struct JobWatch {
     stop: AtomicBool,
-    /// 0 where it is not known.
+    /// 0 if unknown. Until this is known, the coordinator keeps records to itself.
     base_unix_ns: AtomicI64,
-}
-
-impl JobWatch {
-    /// Whether it is to end now.
-    #[must_use]
-    pub(crate) fn stop(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// It began: 0 of its records on the wall clock. Until this is known, the coordinator keeps records to itself.
-    pub(crate) fn begun(&self, base_unix_ns: i64) {
-        self.base_unix_ns.store(base_unix_ns, Ordering::Relaxed);
-    }
 }
 
 impl LoadWatch for JobWatch {
     fn stop(&self) -> bool {
-        JobWatch::stop(self)
+        self.stop.load(Ordering::Relaxed)
     }
 
     fn begun(&self, base_unix_ns: i64) {
-        JobWatch::begun(self, base_unix_ns);
+        self.base_unix_ns.store(base_unix_ns, Ordering::Relaxed);
     }
 }
 
-/// The engine, as workers run it.
-///
-/// # Errors
-/// Why the load test cannot begin, or ended early.
-pub fn run_engine(
-    plan: &LoadPlan,
-    source: Box<dyn SessionSource>,
-    sink: &mut dyn RecordSink,
-    watch: &JobWatch,
-) -> Result<LoadOutcome, String> {
-    engine::run(plan, source, sink, watch).map_err(|error| error.to_string())
-}
-
-/// Serves coordinators, one job at a time, until `stop` is set. Nobody without the token gets farther than the
-/// greeting.
-///
-/// # Errors
-/// The listener broke, or a certificate cannot be used.
+/// Serves coordinators, one job at a time, until `stop` is set. No one without the token gets farther than the
+/// greeting; with TLS, no one without a certificate.
 pub fn serve_jobs(
     listener: &TcpListener,
-    options: &ClusterWorkerOptions,
+    token: &SharedToken,
+    tls: Option<&ClusterTls>,
+    stop: &AtomicBool,
+) -> Result<(), ClusterError> {
+    serve_with(listener, token, tls, &engine::run, stop)
+}
+
+pub(super) fn serve_with(
+    listener: &TcpListener,
+    token: &SharedToken,
+    tls: Option<&ClusterTls>,
     run: &RunLoad<'_>,
     stop: &AtomicBool,
 ) -> Result<(), ClusterError> {
-    listener.set_nonblocking(true).map_err(ClusterError::Listen)?;
-    let tls = options.tls.as_ref().map(ClusterTls::server).transpose()?;
-    let worker =
-        Worker { options, tls, run, stop, is_busy: AtomicBool::new(false), connections: AtomicUsize::new(0) };
+    listener.set_nonblocking(true).map_err(|error| ClusterError(format!("cannot listen: {error}")))?;
+    let (tls, is_busy) = (tls.map(ClusterTls::server).transpose()?, AtomicBool::new(false));
+    let worker = Worker { token, tls, run, stop, is_busy, connections: AtomicUsize::new(0) };
     std::thread::scope(|scope| {
         while !stop.load(Ordering::Relaxed) {
             match listener.accept() {
@@ -129,7 +100,7 @@ pub fn serve_jobs(
 }
 
 struct Worker<'a> {
-    options: &'a ClusterWorkerOptions,
+    token: &'a SharedToken,
     tls: Option<Arc<ServerConfig>>,
     run: &'a RunLoad<'a>,
     stop: &'a AtomicBool,
@@ -138,10 +109,10 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    fn serve(&self, socket: TcpStream) -> Result<(), LinkError> {
+    fn serve(&self, socket: TcpStream) -> Result<(), ClusterError> {
         socket.set_nonblocking(false)?;
         let mut link = Link::new(to_coordinator(socket.try_clone()?, self.tls.as_ref())?, socket)?;
-        if let Err(error) = link.join_coordinator(&self.options.token, HANDSHAKE_TIMEOUT) {
+        if let Err(error) = link.join_coordinator(self.token, HANDSHAKE_TIMEOUT) {
             link.refuse(&error.to_string())?;
             return Err(error);
         }
@@ -167,8 +138,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The next message; `None` when the worker is to stop.
-    fn wait(&self, link: &mut Link) -> Result<Option<Message>, LinkError> {
+    fn wait(&self, link: &mut Link) -> Result<Option<Message>, ClusterError> {
         let begin = Instant::now();
         loop {
             if self.stop.load(Ordering::Relaxed) {
@@ -178,12 +148,12 @@ impl Worker<'_> {
                 return Ok(Some(message));
             }
             if begin.elapsed() > COORDINATOR_TIMEOUT {
-                return Err(LinkError::Silent(COORDINATOR_TIMEOUT));
+                return Err(ClusterError::silent(COORDINATOR_TIMEOUT));
             }
         }
     }
 
-    fn job(&self, link: &mut Link, job: &LoadJob) -> Result<(), LinkError> {
+    fn job(&self, link: &mut Link, job: &LoadJob) -> Result<(), ClusterError> {
         let source = match workload::open(&job.workload) {
             Ok(opened) => ShareOfSessions::new(opened.source, job.plan.share),
             Err(error) => return link.send(&Message::Failed { reason: error.to_string() }),
@@ -204,13 +174,12 @@ impl Worker<'_> {
         self.send_load(link, &job.plan, Box::new(source))
     }
 
-    /// Runs the load test on a thread of its own, while this one reports.
     fn send_load(
         &self,
         link: &mut Link,
         plan: &LoadPlan,
         source: Box<dyn SessionSource>,
-    ) -> Result<(), LinkError> {
+    ) -> Result<(), ClusterError> {
         let watch = JobWatch::default();
         let (records, received) = mpsc::channel::<RequestRecord>();
         std::thread::scope(|scope| {
@@ -229,20 +198,19 @@ impl Worker<'_> {
             let outcome = running.join();
             reported?;
             link.send(&match outcome {
-                Ok(Ok(outcome)) => Message::Done { outcome: outcome.into() },
-                Ok(Err(reason)) => Message::Failed { reason },
+                Ok(Ok(outcome)) => Message::Done { outcome },
+                Ok(Err(error)) => Message::Failed { reason: error.to_string() },
                 Err(_) => Message::Failed { reason: "the load test panicked".to_owned() },
             })
         })
     }
 
-    /// Reports until the load test has dropped its sink.
     fn report(
         &self,
         link: &mut Link,
         received: &mpsc::Receiver<RequestRecord>,
         watch: &JobWatch,
-    ) -> Result<(), LinkError> {
+    ) -> Result<(), ClusterError> {
         let mut batch = Batch::default();
         let mut is_begin_reported = false;
         let (mut last_beat, mut last_heard) = (Instant::now(), Instant::now());
@@ -276,14 +244,12 @@ impl Worker<'_> {
             if self.heed(link, watch)? {
                 last_heard = Instant::now();
             } else if last_heard.elapsed() > COORDINATOR_TIMEOUT {
-                return Err(LinkError::Silent(COORDINATOR_TIMEOUT));
+                return Err(ClusterError::silent(COORDINATOR_TIMEOUT));
             }
         }
     }
 
-    /// Looks whether the coordinator, or who started this worker, wants it to stop; whether the coordinator said
-    /// anything.
-    fn heed(&self, link: &mut Link, watch: &JobWatch) -> Result<bool, LinkError> {
+    fn heed(&self, link: &mut Link, watch: &JobWatch) -> Result<bool, ClusterError> {
         if self.stop.load(Ordering::Relaxed) {
             watch.stop.store(true, Ordering::Relaxed);
         }
@@ -300,12 +266,11 @@ impl Worker<'_> {
     }
 }
 
-fn pong(link: &mut Link) -> Result<(), LinkError> {
+fn pong(link: &mut Link) -> Result<(), ClusterError> {
     let received_unix_ns = unix_ns();
     link.send(&Message::Pong { received_unix_ns, answered_unix_ns: unix_ns() })
 }
 
-/// Whether it was near enough to wait for.
 fn sleep_until(at_unix_ns: i64) -> bool {
     loop {
         let left = at_unix_ns.saturating_sub(unix_ns());
@@ -319,7 +284,6 @@ fn sleep_until(at_unix_ns: i64) -> bool {
     }
 }
 
-/// Records that wait to be sent.
 #[derive(Default)]
 struct Batch {
     records: Vec<WireRecord>,
@@ -339,7 +303,7 @@ impl Batch {
         self.weight >= BATCH_WEIGHT || self.began.is_some_and(|began| began.elapsed() >= BATCH_AGE)
     }
 
-    fn send(&mut self, link: &mut Link) -> Result<(), LinkError> {
+    fn send(&mut self, link: &mut Link) -> Result<(), ClusterError> {
         let batch = std::mem::take(self);
         if batch.records.is_empty() {
             return Ok(());

@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
-use super::error::{ClusterError, LinkError};
+use super::error::ClusterError;
 use super::link::Duplex;
 
 /// Certificates of a coordinator or a worker, in PEM.
@@ -28,10 +28,10 @@ impl ClusterTls {
     pub(super) fn client(&self) -> Result<Arc<ClientConfig>, ClusterError> {
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
-            .map_err(|error| self.problem(&self.certificate, error))?
+            .map_err(|error| ClusterError::certificate(&self.certificate, error))?
             .with_root_certificates(self.roots()?)
-            .with_client_auth_cert(self.certificates()?, self.private_key()?)
-            .map_err(|error| self.problem(&self.certificate, error))?;
+            .with_client_auth_cert(Self::read_certificates(&self.certificate)?, self.private_key()?)
+            .map_err(|error| ClusterError::certificate(&self.certificate, error))?;
         Ok(Arc::new(config))
     }
 
@@ -40,69 +40,55 @@ impl ClusterTls {
         let roots = Arc::new(self.roots()?);
         let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
             .build()
-            .map_err(|error| self.problem(&self.authority, error))?;
+            .map_err(|error| ClusterError::certificate(&self.authority, error))?;
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| self.problem(&self.certificate, error))?
+            .map_err(|error| ClusterError::certificate(&self.certificate, error))?
             .with_client_cert_verifier(verifier)
-            .with_single_cert(self.certificates()?, self.private_key()?)
-            .map_err(|error| self.problem(&self.certificate, error))?;
+            .with_single_cert(Self::read_certificates(&self.certificate)?, self.private_key()?)
+            .map_err(|error| ClusterError::certificate(&self.certificate, error))?;
         Ok(Arc::new(config))
     }
 
     fn roots(&self) -> Result<RootCertStore, ClusterError> {
         let mut roots = RootCertStore::empty();
-        for certificate in self.read_certificates(&self.authority)? {
-            roots.add(certificate).map_err(|error| self.problem(&self.authority, error))?;
+        for certificate in Self::read_certificates(&self.authority)? {
+            roots.add(certificate).map_err(|error| ClusterError::certificate(&self.authority, error))?;
         }
         Ok(roots)
     }
 
-    fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, ClusterError> {
-        self.read_certificates(&self.certificate)
-    }
-
-    fn read_certificates(&self, path: &Path) -> Result<Vec<CertificateDer<'static>>, ClusterError> {
+    fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ClusterError> {
         let read = CertificateDer::pem_file_iter(path).and_then(|found| found.collect::<Result<Vec<_>, _>>());
-        let certificates = read.map_err(|error| self.problem(path, error))?;
+        let certificates = read.map_err(|error| ClusterError::certificate(path, error))?;
         if certificates.is_empty() {
-            return Err(self.problem(path, "there is no certificate in it"));
+            return Err(ClusterError::certificate(path, "there is no certificate in it"));
         }
         Ok(certificates)
     }
 
     fn private_key(&self) -> Result<PrivateKeyDer<'static>, ClusterError> {
-        PrivateKeyDer::from_pem_file(&self.key).map_err(|error| self.problem(&self.key, error))
-    }
-
-    fn problem(&self, path: &Path, problem: impl ToString) -> ClusterError {
-        ClusterError::Certificate { path: path.to_owned(), problem: problem.to_string() }
+        PrivateKeyDer::from_pem_file(&self.key).map_err(|error| ClusterError::certificate(&self.key, error))
     }
 }
 
-/// The worker's end of a connection.
 pub(super) fn to_worker(
     socket: TcpStream,
     worker: &str,
     config: Option<&Arc<ClientConfig>>,
-) -> Result<Box<dyn Duplex>, LinkError> {
+) -> Result<Box<dyn Duplex>, ClusterError> {
     let Some(config) = config else { return Ok(Box::new(socket)) };
     let host = worker.rsplit_once(':').map_or(worker, |(host, _)| host).trim_matches(['[', ']']);
-    let name = ServerName::try_from(host.to_owned()).map_err(tls_error)?;
-    let connection = ClientConnection::new(Arc::clone(config), name).map_err(tls_error)?;
+    let name = ServerName::try_from(host.to_owned()).map_err(ClusterError::protocol)?;
+    let connection = ClientConnection::new(Arc::clone(config), name).map_err(ClusterError::protocol)?;
     Ok(Box::new(StreamOwned::new(connection, socket)))
 }
 
-/// The coordinator's end of a connection.
 pub(super) fn to_coordinator(
     socket: TcpStream,
     config: Option<&Arc<ServerConfig>>,
-) -> Result<Box<dyn Duplex>, LinkError> {
+) -> Result<Box<dyn Duplex>, ClusterError> {
     let Some(config) = config else { return Ok(Box::new(socket)) };
-    let connection = ServerConnection::new(Arc::clone(config)).map_err(tls_error)?;
+    let connection = ServerConnection::new(Arc::clone(config)).map_err(ClusterError::protocol)?;
     Ok(Box::new(StreamOwned::new(connection, socket)))
-}
-
-fn tls_error(error: impl ToString) -> LinkError {
-    LinkError::Protocol(error.to_string())
 }

@@ -5,11 +5,9 @@ use std::path::Path;
 
 use ring::{hmac, rand};
 
-use super::error::{ClusterError, LinkError};
+use super::error::ClusterError;
 
-/// Bytes of a nonce.
 pub(super) const NONCE_BYTES: usize = 32;
-/// Bytes of an authentication code.
 pub(super) const CODE_BYTES: usize = 32;
 /// Shorter ones could be guessed.
 const FEWEST_BYTES: usize = 16;
@@ -26,19 +24,13 @@ impl fmt::Debug for SharedToken {
 
 impl SharedToken {
     /// The token of a file, without white space around it.
-    ///
-    /// # Errors
-    /// The file cannot be read, or the token has fewer than 16 bytes.
     pub fn read(path: &Path) -> Result<Self, ClusterError> {
-        let error = |problem: String| ClusterError::Token { path: path.to_owned(), problem };
+        let error =
+            |problem: String| ClusterError(format!("cannot use the token of {}: {problem}", path.display()));
         let bytes = std::fs::read(path).map_err(|source| error(source.to_string()))?;
         Self::new(bytes.trim_ascii()).map_err(error)
     }
 
-    /// A token of at least 16 bytes.
-    ///
-    /// # Errors
-    /// It is too short.
     pub(crate) fn new(bytes: &[u8]) -> Result<Self, String> {
         if bytes.len() < FEWEST_BYTES {
             return Err(format!("a token should have at least {FEWEST_BYTES} bytes"));
@@ -56,7 +48,6 @@ impl SharedToken {
     }
 }
 
-/// Keys for one connection.
 pub(super) struct DirectionKeys {
     pub(super) to_worker: hmac::Key,
     pub(super) to_coordinator: hmac::Key,
@@ -84,17 +75,17 @@ impl Sealer {
         hmac::sign(&self.key, &numbered)
     }
 
-    pub(super) fn check(&mut self, payload: &[u8], code: &[u8]) -> Result<(), LinkError> {
+    pub(super) fn check(&mut self, payload: &[u8], code: &[u8]) -> Result<(), ClusterError> {
         let numbered = self.numbered(payload);
-        hmac::verify(&self.key, &numbered, code).map_err(|_| LinkError::WrongCode)
+        hmac::verify(&self.key, &numbered, code).map_err(|_| ClusterError::wrong_code())
     }
 }
 
 /// A number that was never used before.
-pub(super) fn nonce() -> Result<[u8; NONCE_BYTES], LinkError> {
+pub(super) fn nonce() -> Result<[u8; NONCE_BYTES], ClusterError> {
     rand::generate(&rand::SystemRandom::new())
         .map(|random: rand::Random<[u8; NONCE_BYTES]>| random.expose())
-        .map_err(|_| LinkError::Protocol("the system has no random numbers".to_owned()))
+        .map_err(|_| ClusterError::protocol("the system has no random numbers"))
 }
 
 #[cfg(test)]

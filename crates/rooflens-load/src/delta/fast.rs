@@ -5,7 +5,6 @@ use crate::record::ChunkKind;
 /// An event with one output string and nothing else of interest: what stands before that string, and after.
 #[derive(Debug, Default)]
 pub(super) struct Template {
-    /// Up to the opening quote, with it.
     prefix: Vec<u8>,
     /// From the closing quote on; empty where nothing was learnt.
     suffix: Vec<u8>,

@@ -30,7 +30,6 @@ pub struct StreamedAnswer {
     pub reply: Option<String>,
     /// `[DONE]`, or the last event of `/v1/responses`, was seen.
     pub is_done: bool,
-    /// An event after all choices gave the usage of the whole.
     has_final_usage: bool,
     counting: Counting,
     template: Template,
@@ -45,24 +44,20 @@ pub struct UnreadableEvent {
     start: String,
 }
 
-/// How many tokens each chunk has.
 #[derive(Debug, Default)]
 struct Counting {
     /// Tokens of events without text, which the next text completes.
     pending_ids: u32,
     /// A chunk came without a count of output so far: the counts are not cumulative.
     is_interrupted: bool,
-    /// Output tokens so far, of each choice.
     cumulative: Vec<u64>,
 }
 
-/// Output of one event.
 #[derive(Default)]
 struct Pieces<'e, 'a> {
     text: bool,
     reasoning: bool,
     tool_call: bool,
-    /// The only piece, as long as there is one.
     single: Option<&'e Cow<'a, str>>,
     count: u32,
 }
@@ -79,28 +74,21 @@ impl Pieces<'_, '_> {
 }
 
 impl StreamedAnswer {
-    /// With room for so many chunks.
-    #[must_use]
     pub(crate) fn with_capacity(chunks: usize) -> Self {
         StreamedAnswer { chunks: Vec::with_capacity(chunks), ..StreamedAnswer::default() }
     }
 
     /// Parses every event in full: the reference that the shortcut is tested against.
-    #[must_use]
     pub fn without_shortcut() -> Self {
         StreamedAnswer { slow_only: true, ..StreamedAnswer::default() }
     }
 
     /// Whether the server said that this is the end.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_done || self.finish.is_some() || self.has_final_usage
     }
 
     /// Takes an event that arrived at `ts_ns`.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn event(&mut self, event: SseEvent<'_>, ts_ns: i64) -> Result<(), UnreadableEvent> {
         if event.name.is_empty()
             && let Some(kind) = self.template.matching(event.data, &mut self.text, &mut self.reply)
@@ -129,9 +117,6 @@ impl StreamedAnswer {
     }
 
     /// Takes a whole answer that is no stream, and arrived at `ts_ns`.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn whole(&mut self, body: &[u8], ts_ns: i64) -> Result<(), UnreadableEvent> {
         let parsed: WireEvent<'_> = serde_json::from_slice(body).map_err(|error| unreadable(&error, body))?;
         self.head(&parsed);
@@ -244,7 +229,6 @@ impl StreamedAnswer {
         }
     }
 
-    /// An event of `/v1/responses`.
     fn response_event<'e, 'a>(&mut self, parsed: &'e WireEvent<'a>, pieces: &mut Pieces<'e, 'a>) {
         let Some(kind) = parsed.kind.text() else { return };
         match kind.as_ref() {
@@ -271,7 +255,6 @@ impl StreamedAnswer {
         }
     }
 
-    /// An item of a whole answer of `/v1/responses`.
     fn output_item<'e, 'a>(&mut self, item: &'e OutputItem<'a>, pieces: &mut Pieces<'e, 'a>) {
         let kind = if item.kind.is("reasoning") { ChunkKind::Reasoning } else { ChunkKind::Text };
         for content in item.content.iter().flatten() {
@@ -331,7 +314,6 @@ fn usage(wire: &WireUsage<'_>) -> Usage {
     }
 }
 
-/// The message, if this is an error.
 fn error_message(parsed: &WireEvent<'_>, name: &[u8]) -> Option<String> {
     let response = parsed.response.as_ref();
     let value = parsed.error.as_ref().or(response.and_then(|response| response.error.as_ref()));

@@ -12,7 +12,6 @@ fn read(events: &[&str]) -> StreamedAnswer {
     answer
 }
 
-/// Time, tokens and kind of each chunk.
 fn chunks(answer: &StreamedAnswer) -> Vec<(i64, u32, ChunkKind)> {
     answer.chunks.iter().map(|chunk| (chunk.ts_ns, chunk.tokens, chunk.kind)).collect()
 }
@@ -196,7 +195,6 @@ fn whole_answers_are_one_chunk() {
     assert_eq!(whole(r#"{"error":{"message":"no"}}"#).error.as_deref(), Some("no"));
 }
 
-/// All that an answer says, for comparing.
 fn facts(answer: &StreamedAnswer) -> impl PartialEq + std::fmt::Debug + use<> {
     (
         answer.chunks.clone(),

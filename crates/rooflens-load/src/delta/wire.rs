@@ -7,159 +7,112 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// An event of a stream, or a whole answer.
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct WireEvent<'a> {
-    #[serde(borrow)]
     pub(crate) id: Scalar<'a>,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(crate) kind: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) object: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) message: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) choices: Option<Vec<WireChoice<'a>>>,
-    #[serde(borrow)]
     pub(crate) usage: Option<WireUsage<'a>>,
     pub(crate) error: Option<serde_json::Value>,
-    #[serde(borrow)]
     pub(crate) delta: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) response: Option<WireResponse<'a>>,
-    #[serde(borrow)]
     pub(crate) status: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) output: Option<Vec<OutputItem<'a>>>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct WireChoice<'a> {
-    #[serde(borrow)]
     pub(crate) index: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) text: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) delta: Option<WireMessage<'a>>,
-    #[serde(borrow)]
     pub(crate) message: Option<WireMessage<'a>>,
-    #[serde(borrow)]
     pub(crate) finish_reason: Scalar<'a>,
     pub(crate) token_ids: Length,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct WireMessage<'a> {
-    #[serde(borrow)]
     pub(crate) content: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) refusal: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) reasoning_content: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) reasoning: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) tool_calls: Option<Vec<WireToolCall<'a>>>,
-    #[serde(borrow)]
     pub(crate) function_call: Option<WireFunction<'a>>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct WireToolCall<'a> {
-    #[serde(borrow)]
     pub(crate) function: Option<WireFunction<'a>>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct WireFunction<'a> {
-    #[serde(borrow)]
     pub(crate) name: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) arguments: Scalar<'a>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct WireUsage<'a> {
-    #[serde(borrow)]
     pub(crate) prompt_tokens: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) completion_tokens: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) input_tokens: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) output_tokens: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) prompt_tokens_details: Option<TokenDetails<'a>>,
-    #[serde(borrow)]
     pub(crate) input_tokens_details: Option<TokenDetails<'a>>,
-    #[serde(borrow)]
     pub(crate) completion_tokens_details: Option<TokenDetails<'a>>,
-    #[serde(borrow)]
     pub(crate) output_tokens_details: Option<TokenDetails<'a>>,
-    #[serde(borrow)]
     pub(crate) reasoning_tokens: Scalar<'a>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct TokenDetails<'a> {
-    #[serde(borrow)]
     pub(crate) cached_tokens: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) reasoning_tokens: Scalar<'a>,
 }
 
-/// The `response` of an event of `/v1/responses`.
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct WireResponse<'a> {
-    #[serde(borrow)]
     pub(crate) id: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) status: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) usage: Option<WireUsage<'a>>,
     pub(crate) error: Option<serde_json::Value>,
-    #[serde(borrow)]
     pub(crate) incomplete_details: Option<IncompleteDetails<'a>>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct IncompleteDetails<'a> {
-    #[serde(borrow)]
     pub(crate) reason: Scalar<'a>,
 }
 
-/// An item of the `output` of a whole answer of `/v1/responses`.
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct OutputItem<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(crate) kind: Scalar<'a>,
-    #[serde(borrow)]
     pub(crate) content: Option<Vec<OutputContent<'a>>>,
-    #[serde(borrow)]
     pub(crate) arguments: Scalar<'a>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct OutputContent<'a> {
-    #[serde(borrow)]
     pub(crate) text: Scalar<'a>,
 }
 
-/// A value that is no object or array.
 #[derive(Debug, Default)]
 pub(super) enum Scalar<'a> {
-    /// Null, absent, or of a type that is not asked for.
     #[default]
     Absent,
     Text(Cow<'a, str>),
@@ -167,7 +120,6 @@ pub(super) enum Scalar<'a> {
 }
 
 impl<'a> Scalar<'a> {
-    /// The text, if there is any.
     pub(crate) fn text(&self) -> Option<&Cow<'a, str>> {
         match self {
             Scalar::Text(text) if !text.is_empty() => Some(text),
@@ -234,7 +186,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Scalar<'a> {
     }
 }
 
-/// The length of an array of which nothing else matters.
 #[derive(Default)]
 pub(super) struct Length(pub Option<u32>);
 

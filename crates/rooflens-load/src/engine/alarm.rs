@@ -14,20 +14,16 @@ use super::rest;
 use super::timer::{Firings, Timer};
 use crate::clock::RunClock;
 
-/// Wakes tasks of one thread at times of the run's clock.
 pub(super) struct Alarm {
     clock: RunClock,
     timer: Timer,
     firings: Cell<Option<Firings>>,
-    /// Times and the sleepers that wait for them.
     times: RefCell<BinaryHeap<Reverse<(i64, u64)>>>,
     sleepers: RefCell<HashMap<u64, Waker>>,
     next_sleeper: Cell<u64>,
-    /// What the timer is set to.
     set_to: Cell<i64>,
 }
 
-/// Takes a sleeper off the list, however it ends.
 struct Sleeping<'a> {
     alarm: &'a Alarm,
     id: u64,
@@ -54,7 +50,6 @@ impl Alarm {
         }))
     }
 
-    /// Returns at this time, or at once if it is past.
     pub(crate) async fn sleep_until(&self, time_ns: i64) {
         if self.clock.now_ns() >= time_ns {
             return;
@@ -77,7 +72,6 @@ impl Alarm {
         drop(sleeping);
     }
 
-    /// Wakes sleepers, for ever.
     pub(crate) async fn ring(&self) {
         let Some(mut firings) = self.firings.take() else { return };
         loop {

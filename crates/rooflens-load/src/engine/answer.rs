@@ -9,12 +9,10 @@ use crate::record::RequestError;
 use crate::sse::{EventTooLong, SseSplitter};
 use crate::transport::gzip::Inflater;
 
-/// So much of the body of an error is kept for its message.
 const MAX_ERROR_BYTES: usize = 2048;
 /// A whole answer that is no stream may be this long: embeddings of large batches are.
 const MAX_WHOLE_BYTES: usize = 1 << 30;
 
-/// Reads an answer.
 pub(super) struct AnswerReader {
     pub(crate) streamed: StreamedAnswer,
     pub(crate) http_status: Option<u16>,
@@ -23,15 +21,10 @@ pub(super) struct AnswerReader {
     inflater: Option<Inflater>,
 }
 
-/// What the body is.
 enum Form {
-    /// Not known yet.
     Unknown,
-    /// Server-sent events.
     Events(Box<SseSplitter>),
-    /// JSON, complete at the end.
     Whole(Vec<u8>, i64),
-    /// The message of an error.
     Error { kind: &'static str, head: String, body: Vec<u8> },
 }
 
@@ -40,7 +33,6 @@ impl AnswerReader {
         AnswerReader { streamed, http_status: None, is_streamed_api, form: Form::Unknown, inflater: None }
     }
 
-    /// Status and headers came.
     pub(crate) fn head(&mut self, status: StatusCode, headers: &HeaderMap) -> Result<(), RequestError> {
         self.http_status = Some(status.as_u16());
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -68,7 +60,6 @@ impl AnswerReader {
         Ok(())
     }
 
-    /// A frame of the body, which arrived at `ts_ns`.
     pub(crate) fn frame(&mut self, frame: &[u8], ts_ns: i64) -> Result<(), RequestError> {
         let bytes = match &mut self.inflater {
             None => frame,
@@ -103,7 +94,6 @@ impl AnswerReader {
         }
     }
 
-    /// The body ended at `ts_ns`.
     pub(crate) fn end(&mut self, ts_ns: i64) -> Result<(), RequestError> {
         match &mut self.form {
             Form::Unknown => Err(failed("protocol", "no head")),

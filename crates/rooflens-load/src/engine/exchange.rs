@@ -23,7 +23,6 @@ use crate::transport::connect::{Http1, Http2, OpenedConnection, RequestBody};
 use crate::transport::pool::{Leased, Pool};
 use crate::transport::timed::Stamps;
 
-/// What is the same in all requests.
 pub(super) struct RequestHead {
     headers: HeaderMap,
     endpoint: std::sync::Arc<Endpoint>,
@@ -61,14 +60,11 @@ impl RequestHead {
     }
 }
 
-/// When what happened, as far as it did.
 #[derive(Debug, Default)]
 pub(super) struct ExchangeTimes {
     pub(crate) sent_ns: Option<i64>,
     pub(crate) first_byte_ns: Option<i64>,
-    /// Time that opening a connection took.
     pub(crate) connecting_ns: i64,
-    /// When the last bytes of the answer arrived.
     pub(crate) last_byte_ns: Option<i64>,
     pub(crate) is_new_connection: bool,
     /// It was sent a second time, as an idle connection had been closed by the server.
@@ -76,21 +72,18 @@ pub(super) struct ExchangeTimes {
     pub(crate) is_http2: bool,
 }
 
-/// Why an exchange did not end well.
 pub(super) enum Broken {
     Failed(RequestError),
     TimedOut,
     Cancelled,
 }
 
-/// What an exchange needs besides the request.
 pub(super) struct Line<'a> {
     pub(crate) pool: &'a Pool,
     pub(crate) head: &'a RequestHead,
     pub(crate) signals: &'a Signals,
     pub(crate) timeout: Duration,
     pub(crate) now: &'a dyn Fn() -> i64,
-    /// Counts chunks.
     pub(crate) chunks: &'a Cell<u64>,
 }
 
@@ -218,7 +211,6 @@ impl Line<'_> {
         settle(outcome, answer, stamps.last_arrival())
     }
 
-    /// Ends a future that takes too long or is cancelled.
     async fn limited<T>(&self, future: impl Future<Output = Result<T, RequestError>>) -> Result<T, Broken> {
         let mut future = pin!(future);
         let mut deadline = pin!(tokio::time::sleep(self.timeout));
@@ -243,7 +235,6 @@ impl Line<'_> {
     }
 }
 
-/// Reads an answer to its end; whether the connection can be used again.
 async fn read(
     response: Response<Incoming>,
     answer: &mut AnswerReader,
@@ -263,7 +254,6 @@ async fn read(
     Ok(true)
 }
 
-/// The outcome of an answer whose bytes have ended.
 fn settle(outcome: Result<bool, Broken>, answer: &mut AnswerReader, end_ns: i64) -> Result<(), Broken> {
     match outcome {
         Ok(_) => answer.end(end_ns).map_err(Broken::Failed),

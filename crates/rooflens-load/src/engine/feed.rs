@@ -7,14 +7,11 @@ use std::task::{Poll, Waker};
 
 use crate::plan::{Body, LoadSession};
 
-/// Sessions that are ready at most.
 const MAX_SESSIONS: usize = 512;
 /// Bytes of ready sessions; one session may exceed it alone.
 const MAX_BYTES: usize = 128 << 20;
 
-/// A session with its place in the load test.
 pub(super) struct Job {
-    /// Number of its first request.
     pub(crate) first_number: u64,
     /// When it is due; `None` in a closed loop.
     pub(crate) due_ns: Option<i64>,
@@ -32,15 +29,12 @@ pub(super) struct Feed {
 struct State {
     queue: VecDeque<Job>,
     bytes: usize,
-    /// No more will come.
     is_done: bool,
-    /// No more is wanted.
     is_closed: bool,
     waiting: Vec<Waker>,
 }
 
 impl Feed {
-    /// Adds a session, once there is room. Whether more are wanted.
     pub(crate) fn push(&self, job: Job) -> bool {
         let bytes = size(&job.session);
         let mut state = self.lock();
@@ -77,7 +71,6 @@ impl Feed {
         due as u64
     }
 
-    /// Whether all sessions were taken and no more will come.
     pub(crate) fn is_used_up(&self) -> bool {
         let state = self.lock();
         state.queue.is_empty() && (state.is_done || state.is_closed)
@@ -122,7 +115,6 @@ impl Feed {
     }
 }
 
-/// Bytes of the bodies that are there.
 fn size(session: &LoadSession) -> usize {
     let bodies = session.turns.iter().map(|turn| match &turn.body {
         Body::Ready(bytes) => bytes.len(),

@@ -35,7 +35,6 @@ impl Wake for Shared {
 }
 
 impl Gate {
-    /// For a task that is polled for the first time.
     pub(crate) fn new() -> Self {
         let shared = Arc::new(Shared {
             is_polling: AtomicBool::new(false),
@@ -45,7 +44,6 @@ impl Gate {
         Gate { waker: Waker::from(Arc::clone(&shared)), shared }
     }
 
-    /// Polls until it is ready, or nothing woke it meanwhile.
     pub(crate) fn poll<T>(
         &self,
         task: &Context<'_>,

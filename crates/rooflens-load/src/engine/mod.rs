@@ -26,16 +26,13 @@ use crate::clock::{RunClock, nanoseconds};
 use crate::health::{ThreadHealth, client_health, process_cpu_ns};
 use crate::plan::{LoadPlan, Pace, SessionSource};
 use crate::record::{LoadOutcome, RecordSink, RequestRecord};
-use crate::schedule::{ArrivalTimes, ScheduleError};
+use crate::schedule::ArrivalTimes;
 use crate::transport::connect::Route;
 
-/// How often the caller is asked and told.
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 /// Threads are up within this time, so that the first request is not late.
 const HEAD_START: Duration = Duration::from_millis(20);
-/// Streams that one thread serves with ease.
 const STREAMS_PER_THREAD: usize = 1024;
-/// Arrivals per second that one thread serves with ease.
 const RATE_PER_THREAD: f64 = 5000.0;
 /// More threads than this gain nothing: the server, or the network, is the limit before.
 const MAX_THREADS: usize = 4;
@@ -73,25 +70,20 @@ pub struct LoadProgress {
 
 /// Why a load test cannot begin, or broke off.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The server's address, a header or a certificate file.
-    #[error("{0}")]
-    Target(String),
-    /// The arrivals.
-    #[error(transparent)]
-    Schedule(#[from] ScheduleError),
-    /// Nothing could ever be sent.
-    #[error("{0}")]
-    Plan(&'static str),
-    /// A thread could not begin, or broke.
-    #[error("a thread of the load test failed: {0}")]
-    Thread(String),
+#[error("{0}")]
+pub struct LoadError(pub(crate) String);
+
+impl From<String> for LoadError {
+    fn from(problem: String) -> Self {
+        LoadError(problem)
+    }
+}
+
+fn broken(problem: impl std::fmt::Display) -> LoadError {
+    LoadError(format!("a thread of the load test failed: {problem}"))
 }
 
 /// Runs a load test to its end and hands every record to the sink.
-///
-/// # Errors
-/// The plan makes no sense, or a thread failed. Whatever the server does is in the records.
 pub fn run(
     plan: &LoadPlan,
     source: Box<dyn SessionSource>,
@@ -99,8 +91,8 @@ pub fn run(
     watch: &dyn LoadWatch,
 ) -> Result<LoadOutcome, LoadError> {
     let times = check(plan)?;
-    let route = Route::new(&plan.target).map_err(LoadError::Target)?;
-    exchange::RequestHead::new(&plan.target, Arc::clone(&route.endpoint)).map_err(LoadError::Target)?;
+    let route = Route::new(&plan.target)?;
+    exchange::RequestHead::new(&plan.target, Arc::clone(&route.endpoint))?;
     raise_file_limit();
     let feed = Arc::new(Feed::default());
     let shared = Arc::new(Shared::default());
@@ -148,12 +140,11 @@ pub fn run(
         let stopped = supervision.follow(&ended, watch);
         let mut threads: Vec<ThreadHealth> = Vec::new();
         for worker in workers {
-            let health = worker.join().map_err(|_| LoadError::Thread("it panicked".to_owned()))?;
-            threads.push(health.map_err(LoadError::Thread)?);
+            let health = worker.join().map_err(|_| broken("it panicked"))?;
+            threads.push(health.map_err(broken)?);
         }
-        let not_sent = producer.join().map_err(|_| LoadError::Thread("the workload panicked".to_owned()))?;
-        let (requests, span_ns) =
-            recorder.join().map_err(|_| LoadError::Thread("the recorder panicked".to_owned()))?;
+        let not_sent = producer.join().map_err(|_| broken("the workload panicked"))?;
+        let (requests, span_ns) = recorder.join().map_err(|_| broken("the recorder panicked"))?;
         let chunks = shared.chunks.load(Ordering::Relaxed);
         Ok(LoadOutcome {
             base_unix_ns: clock.base_unix_ns(),
@@ -171,7 +162,6 @@ pub fn run(
     })
 }
 
-/// Hands records on; how many there were and when the last ended.
 fn collect(received: &mpsc::Receiver<RequestRecord>, sink: &mut dyn RecordSink) -> (u64, i64) {
     let (mut count, mut last) = (0, 0);
     for record in received {
@@ -182,7 +172,6 @@ fn collect(received: &mpsc::Receiver<RequestRecord>, sink: &mut dyn RecordSink) 
     (count, last)
 }
 
-/// Watches over a load test from the thread that began it.
 struct Supervision<'a> {
     plan: &'a LoadPlan,
     clock: RunClock,
@@ -193,7 +182,6 @@ struct Supervision<'a> {
 }
 
 impl Supervision<'_> {
-    /// Until all threads ended; whether the caller stopped it.
     fn follow(&self, ended: &mpsc::Receiver<()>, watch: &dyn LoadWatch) -> bool {
         let mut stopped = false;
         let mut cancel_at = i64::MAX;
@@ -223,7 +211,6 @@ impl Supervision<'_> {
         }
     }
 
-    /// Whether no more is to be sent.
     fn is_over(&self, now: i64) -> bool {
         let limit = self.plan.limits.duration.map_or(i64::MAX, nanoseconds);
         now >= limit || (self.feed.is_used_up() && self.shared.to_send.load(Ordering::Relaxed) == 0)
@@ -254,24 +241,18 @@ impl Supervision<'_> {
     }
 }
 
-/// Checks a plan; the arrival times of an open loop.
-fn check(plan: &LoadPlan) -> Result<Option<ArrivalTimes>, LoadError> {
-    let (own, of) = plan.share;
-    if own >= of {
-        return Err(LoadError::Plan("the share of the schedule must be below the number of processes"));
-    }
-    if max_concurrency(&plan.pace) == Some(0) {
-        return Err(LoadError::Plan("the concurrency must be at least 1"));
-    }
-    match &plan.pace {
-        Pace::Closed { concurrency: 0, .. } => Err(LoadError::Plan("the concurrency must be at least 1")),
-        Pace::Closed { .. } => Ok(None),
-        Pace::Replay { stretch, .. } if !(stretch.is_finite() && *stretch >= 0.0) => {
-            Err(LoadError::Plan("the stretch of arrival times must be a number, 0 or above"))
+fn check(plan: &LoadPlan) -> Result<Option<ArrivalTimes>, String> {
+    let problem = match (&plan.pace, plan.share) {
+        (_, (own, of)) if own >= of => "the share of the schedule must be below the number of processes",
+        (Pace::Closed { concurrency: 0, .. }, _) => "the concurrency must be at least 1",
+        (pace, _) if max_concurrency(pace) == Some(0) => "the concurrency must be at least 1",
+        (Pace::Replay { stretch, .. }, _) if !(stretch.is_finite() && *stretch >= 0.0) => {
+            "the stretch of arrival times must be a number, 0 or above"
         }
-        Pace::Replay { .. } => Ok(None),
-        Pace::Open { arrivals, .. } => Ok(Some(ArrivalTimes::new(arrivals, plan.seed)?)),
-    }
+        (Pace::Open { arrivals, .. }, _) => return ArrivalTimes::new(arrivals, plan.seed).map(Some),
+        (Pace::Closed { .. } | Pace::Replay { .. }, _) => return Ok(None),
+    };
+    Err(problem.to_owned())
 }
 
 fn max_concurrency(pace: &Pace) -> Option<usize> {
@@ -283,7 +264,6 @@ fn max_concurrency(pace: &Pace) -> Option<usize> {
     }
 }
 
-/// Sessions that are made before the clock starts.
 fn sessions_ahead(plan: &LoadPlan) -> usize {
     match &plan.pace {
         Pace::Closed { concurrency, .. } => (*concurrency).min(256),

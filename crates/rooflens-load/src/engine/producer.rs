@@ -8,13 +8,11 @@ use crate::clock::nanoseconds;
 use crate::plan::{LoadPlan, LoadSession, Pace, SessionSource};
 use crate::schedule::ArrivalTimes;
 
-/// What the thread needs.
 pub(super) struct Production<'a> {
     pub(crate) plan: &'a LoadPlan,
     pub(crate) times: Option<ArrivalTimes>,
     pub(crate) feed: &'a Feed,
     pub(crate) shared: &'a Shared,
-    /// When sending ended.
     pub(crate) end_ns: &'a AtomicI64,
 }
 

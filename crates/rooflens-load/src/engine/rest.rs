@@ -11,9 +11,7 @@ use crate::transport::timed::took_kernel_time;
 /// How long, at least. A user of a closed loop sends its next request later by half of a rest on average: by a
 /// thousandth of what its requests take.
 const REST_NS: i64 = 100_000;
-/// At most.
-const LONG_REST_NS: i64 = 500_000;
-/// Rests in the time of a request.
+const MAX_REST_NS: i64 = 500_000;
 const RESTS_PER_REQUEST: i64 = 500;
 /// A sleep ends late by about this much.
 const SLEEP_OVERRUN_NS: i64 = 100_000;
@@ -30,24 +28,20 @@ thread_local! {
     static LENGTH: Cell<i64> = const { Cell::new(REST_NS) };
 }
 
-/// The calling thread may rest.
 pub(super) fn allow(clock: RunClock) {
     CLOCK.set(Some(clock));
 }
 
-/// The alarm of the calling thread is set to this time.
 pub(super) fn note_alarm(time_ns: i64) {
     NEXT_ALARM.set(time_ns);
 }
 
-/// So many requests are in progress on the calling thread.
 pub(super) fn note_streams(streams: usize) {
     STREAMS.set(streams);
 }
 
-/// A request of the calling thread took so long.
 pub(super) fn note_request(took_ns: i64) {
-    let fitting = (took_ns / RESTS_PER_REQUEST).clamp(REST_NS, LONG_REST_NS);
+    let fitting = (took_ns / RESTS_PER_REQUEST).clamp(REST_NS, MAX_REST_NS);
     // Short ones count at once, long ones by and by.
     let before = LENGTH.get();
     LENGTH.set(fitting.min(before + (fitting - before) / 8));

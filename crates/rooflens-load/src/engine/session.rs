@@ -19,25 +19,19 @@ use crate::errors::failed;
 use crate::plan::{Body, LoadSession, Turn};
 use crate::record::{RequestError, RequestRecord};
 
-/// Room that is made for chunks ahead of time, at most.
 const MAX_CHUNKS_AHEAD: usize = 4096;
 
-/// When a request is to begin.
 pub(super) struct Start {
     pub(crate) scheduled_ns: i64,
-    /// When nothing but the client itself held it back any more.
     pub(crate) ready_ns: i64,
     pub(crate) slot: Slot,
 }
 
-/// How a session ended.
 pub(super) struct SessionEnd {
     pub(crate) end_ns: i64,
-    /// There was no connection to the server.
     pub(crate) is_unreachable: bool,
 }
 
-/// A request that is about to be sent.
 struct Outgoing {
     number: u64,
     turn: u32,
@@ -49,7 +43,6 @@ struct Outgoing {
     needs_reply: bool,
 }
 
-/// Sends the requests of a session. A failed one ends it.
 pub(super) async fn run_session(worker: &Rc<Worker>, job: Job, start: Start) -> SessionEnd {
     let LoadSession { id, lora, turns, .. } = job.session;
     let mut left = turns.len();
@@ -100,7 +93,6 @@ pub(super) async fn run_session(worker: &Rc<Worker>, job: Job, start: Start) -> 
     end
 }
 
-/// Waits for the time of a later turn; `None` if sending ends before.
 async fn later(worker: &Worker, scheduled_ns: i64) -> Option<Start> {
     if scheduled_ns >= worker.send_until_ns {
         return None;

@@ -6,15 +6,12 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// How far the end of a load test has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) enum Phase {
-    /// Requests are sent.
     #[default]
     Sending,
     /// No more are sent; those in progress may end.
     Draining,
-    /// Those in progress are cancelled.
     Cancelled,
 }
 
@@ -31,7 +28,6 @@ impl Signals {
         self.phase.get()
     }
 
-    /// The phase has come so far.
     pub(crate) fn advance(&self, phase: Phase) {
         if phase > self.phase.get() {
             self.phase.set(phase);
@@ -40,7 +36,6 @@ impl Signals {
         }
     }
 
-    /// What the future gives, unless the phase comes first.
     pub(crate) async fn unless<F: Future>(&self, phase: Phase, future: F) -> Option<F::Output> {
         let mut future = pin!(future);
         let listener = self.listen();
@@ -59,7 +54,6 @@ impl Signals {
         .await
     }
 
-    /// A place on the list of those that are woken.
     pub(crate) fn listen(&self) -> Listener<'_> {
         let id = self.next.get();
         self.next.set(id + 1);
@@ -67,7 +61,6 @@ impl Signals {
     }
 }
 
-/// A task that is woken when the phase changes.
 pub(super) struct Listener<'a> {
     signals: &'a Signals,
     id: u64,

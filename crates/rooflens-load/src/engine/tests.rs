@@ -1,19 +1,16 @@
 //! Whole load tests against servers that write literal bytes.
 
-mod server;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use rooflens_schema::tables::RequestStatus;
-use server::{ByteServer, Reply};
 
 use super::*;
-use crate::plan::{Api, ArrivalGaps, Arrivals, Body, LoadLimits, LoadSession, LoadTarget, Turn};
+use crate::plan::{Api, ArrivalGaps, Arrivals, Body, LoadSession, Turn};
 use crate::record::ChunkKind;
+use crate::test_server::{ByteServer, Reply};
 
-/// Follows nothing.
 struct UnwatchedLoad;
 
 impl LoadWatch for UnwatchedLoad {}
@@ -21,7 +18,6 @@ impl LoadWatch for UnwatchedLoad {}
 const STREAM: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/// A body in chunks of HTTP.
 fn chunked(parts: &[&str]) -> String {
     let parts: String = parts.iter().map(|part| format!("{:x}\r\n{part}\r\n", part.len())).collect();
     parts + "0\r\n\r\n"
@@ -42,25 +38,7 @@ fn usual() -> String {
 }
 
 fn plan(server: &ByteServer, pace: Pace, requests: u64) -> LoadPlan {
-    LoadPlan {
-        target: LoadTarget {
-            url: server.url(),
-            api: Api::Chat,
-            headers: vec![("authorization".into(), "Bearer x".into())],
-            http2: false,
-            insecure: false,
-            ca_file: None,
-            gzip: false,
-            connect_timeout: Duration::from_secs(10),
-            timeout: Duration::from_secs(20),
-        },
-        pace,
-        limits: LoadLimits { requests: Some(requests), duration: None, drain: None },
-        threads: 0,
-        seed: 1,
-        share: (0, 1),
-        keep_texts: 0,
-    }
+    LoadPlan::of_test(server.url(), Api::Chat, pace, requests)
 }
 
 fn closed(concurrency: usize) -> Pace {
@@ -79,7 +57,6 @@ fn go(plan: &LoadPlan, source: Box<dyn SessionSource>) -> (LoadOutcome, Vec<Requ
     (outcome, records)
 }
 
-/// One request against one answer.
 fn one(answer: impl Into<Vec<u8>>) -> RequestRecord {
     let answer = answer.into();
     let server = ByteServer::start(move |_| Reply::Close(answer.clone()));

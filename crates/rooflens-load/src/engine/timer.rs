@@ -19,14 +19,11 @@ mod kernel {
     use tokio::io::{AsyncRead, ReadBuf};
     use tokio::net::unix::pipe;
 
-    /// Sets the timer.
-    pub(in crate::engine) struct Timer(TimerFd);
+    pub(crate) struct Timer(TimerFd);
 
-    /// The same timer as the event loop sees it: a file that becomes readable.
-    pub(in crate::engine) struct Firings(pipe::Receiver);
+    pub(crate) struct Firings(pipe::Receiver);
 
     impl Timer {
-        /// Within a runtime.
         pub(crate) fn new() -> io::Result<(Self, Firings)> {
             let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
             let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
@@ -41,7 +38,6 @@ mod kernel {
     }
 
     impl Firings {
-        /// Waits until it fires; an error where it never will again.
         pub(crate) async fn next(&mut self) -> io::Result<()> {
             // How often it fired: 8 bytes. With more room than that, the event loop knows that there is nothing left.
             let mut bytes = [0; 16];
@@ -67,14 +63,11 @@ mod runtime {
         changed: Notify,
     }
 
-    /// Sets the timer.
-    pub(in crate::engine) struct Timer(Rc<Shared>);
+    pub(crate) struct Timer(Rc<Shared>);
 
-    /// Waits for it.
-    pub(in crate::engine) struct Firings(Rc<Shared>);
+    pub(crate) struct Firings(Rc<Shared>);
 
     impl Timer {
-        /// Within a runtime.
         pub(crate) fn new() -> io::Result<(Self, Firings)> {
             let shared = Rc::new(Shared::default());
             Ok((Timer(Rc::clone(&shared)), Firings(shared)))
@@ -88,7 +81,6 @@ mod runtime {
     }
 
     impl Firings {
-        /// Waits until it fires; an error where it never will again.
         pub(crate) async fn next(&mut self) -> io::Result<()> {
             loop {
                 match self.0.until.get() {

@@ -23,13 +23,11 @@ use crate::transport::connect::{Connector, Route};
 use crate::transport::pool::Pool;
 use crate::transport::timed::Receiving;
 
-/// How often a thread looks how late it is.
 const LOOP_TICK_NS: i64 = 20_000_000;
 /// A user whose connection failed waits this long: a server that is gone is not asked a hundred thousand times a
 /// second.
 const PAUSE_AFTER_FAILURE_NS: i64 = 100_000_000;
 
-/// Counters that all threads of a load test share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(crate) sent: AtomicU64,
@@ -37,13 +35,10 @@ pub(super) struct Shared {
     pub(crate) completed: AtomicU64,
     pub(crate) failed: AtomicU64,
     pub(crate) chunks: AtomicU64,
-    /// Requests that were made and may still be sent.
     pub(crate) to_send: AtomicI64,
-    /// Requests that were due when sending ended, and not sent.
     pub(crate) not_sent: AtomicU64,
 }
 
-/// What a thread is given.
 pub(super) struct WorkerSetup {
     pub(crate) plan: Arc<LoadPlan>,
     pub(crate) route: Route,
@@ -53,11 +48,9 @@ pub(super) struct WorkerSetup {
     pub(crate) slots: Option<Arc<Semaphore>>,
     pub(crate) records: mpsc::Sender<RequestRecord>,
     pub(crate) phases: watch::Receiver<Phase>,
-    /// Its number, and how many there are.
     pub(crate) place: (usize, usize),
 }
 
-/// What the tasks of a thread share.
 pub(super) struct Worker {
     pub(crate) plan: Arc<LoadPlan>,
     pub(crate) clock: RunClock,
@@ -69,18 +62,15 @@ pub(super) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) slots: Option<Arc<Semaphore>>,
     pub(crate) records: mpsc::Sender<RequestRecord>,
-    /// From then on nothing is sent.
     pub(crate) send_until_ns: i64,
     pub(crate) send_lag: RefCell<Histogram<u64>>,
     loop_lag: RefCell<Histogram<u64>>,
-    /// Chunks that the shared counter does not know of yet.
     pub(crate) chunks: Cell<u64>,
     streams: Cell<usize>,
     active: Cell<usize>,
     all_ended: Notify,
 }
 
-/// Runs a thread to the end of the load test.
 pub(super) fn run(setup: WorkerSetup) -> Result<ThreadHealth, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -132,7 +122,6 @@ async fn work(setup: WorkerSetup) -> Result<ThreadHealth, String> {
     })
 }
 
-/// Brings the phase of the load test to the tasks of the thread.
 async fn follow(worker: Rc<Worker>, mut phases: watch::Receiver<Phase>) {
     loop {
         let phase = *phases.borrow_and_update();
@@ -143,7 +132,6 @@ async fn follow(worker: Rc<Worker>, mut phases: watch::Receiver<Phase>) {
     }
 }
 
-/// Measures how late timers fire.
 async fn tick(worker: Rc<Worker>) {
     let mut next = worker.clock.now_ns().max(0) + LOOP_TICK_NS;
     loop {
@@ -155,7 +143,6 @@ async fn tick(worker: Rc<Worker>) {
     }
 }
 
-/// An open loop: each session at its time.
 async fn dispatch(worker: &Rc<Worker>) {
     while let Some(Some(job)) = worker.signals.unless(Phase::Draining, worker.feed.next()).await {
         let due_ns = job.due_ns.unwrap_or(0);
@@ -178,7 +165,6 @@ async fn dispatch(worker: &Rc<Worker>) {
     }
 }
 
-/// A user of a closed loop: one session after the other.
 async fn use_up(worker: Rc<Worker>, begin_ns: i64) {
     if worker.signals.unless(Phase::Draining, worker.alarm.sleep_until(begin_ns)).await.is_none() {
         return;
@@ -199,11 +185,8 @@ async fn use_up(worker: Rc<Worker>, begin_ns: i64) {
     }
 }
 
-/// Leave to send a request.
 pub(super) struct Slot {
-    /// When it was given.
     pub(crate) ready_ns: i64,
-    /// Given back when it is dropped.
     pub(crate) _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -244,7 +227,6 @@ impl Worker {
         });
     }
 
-    /// Waits for leave to send; `None` if sending ends before.
     pub(crate) async fn slot(&self) -> Option<Slot> {
         let permit = match &self.slots {
             None => None,
@@ -258,12 +240,10 @@ impl Worker {
         (self.signals.phase() == Phase::Sending).then_some(Slot { ready_ns, _permit: permit })
     }
 
-    /// So many requests will not be sent after all.
     pub(crate) fn abandon(&self, requests: usize) {
         self.shared.to_send.fetch_sub(i64::try_from(requests).unwrap_or(0), Ordering::Relaxed);
     }
 
-    /// So many more requests are in progress.
     pub(crate) fn note_streams(&self, more: isize) {
         self.streams.set(self.streams.get().saturating_add_signed(more));
         rest::note_streams(self.streams.get());
@@ -274,7 +254,6 @@ impl Worker {
     }
 }
 
-/// Notes a lag; what is early is not late.
 pub(super) fn record(histogram: &RefCell<Histogram<u64>>, lag_ns: i64) {
     histogram.borrow_mut().saturating_record(u64::try_from(lag_ns).unwrap_or(0));
 }

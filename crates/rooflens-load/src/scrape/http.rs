@@ -20,9 +20,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::transport::tls;
 
-/// The largest body that is read.
 const MAX_BODY: usize = 32 * 1024 * 1024;
-/// The size of the buffer that a head must fit into, give or take one read.
 const MAX_HEAD: usize = 64 * 1024;
 
 /// Why a request failed.
@@ -53,21 +51,14 @@ pub enum HttpError {
 /// An address in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainUrl {
-    /// Whether the scheme is `https`.
     pub(crate) is_tls: bool,
-    /// Host without brackets.
     pub(crate) host: String,
-    /// Port.
     pub(crate) port: u16,
-    /// Path and query; begins with a slash.
     pub(crate) path: String,
 }
 
 impl PlainUrl {
     /// Takes an address apart.
-    ///
-    /// # Errors
-    /// [`HttpError::Address`].
     pub fn parse(url: &str) -> Result<Self, HttpError> {
         let refuse = |why: &str| HttpError::Address {
             url: url.rsplit('@').next().unwrap_or_default().to_owned(),
@@ -106,13 +97,11 @@ impl PlainUrl {
 pub struct PlainResponse {
     /// Status code.
     pub status: u16,
-    /// Body, without transfer coding.
     pub(crate) body: Vec<u8>,
 }
 
 impl PlainResponse {
     /// The body as text.
-    #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
@@ -143,28 +132,16 @@ impl std::fmt::Debug for PlainClient {
 
 impl PlainClient {
     /// Gets a page.
-    ///
-    /// # Errors
-    /// [`HttpError`]; any status is an answer.
     pub fn get(&self, url: &PlainUrl) -> Result<PlainResponse, HttpError> {
-        self.request(Method::GET, url, None)
+        self.request(Method::GET, url)
     }
 
-    /// Posts JSON, or nothing.
-    ///
-    /// # Errors
-    /// [`HttpError`]; any status is an answer.
-    pub(crate) fn post(&self, url: &PlainUrl, json: Option<&str>) -> Result<PlainResponse, HttpError> {
-        self.request(Method::POST, url, json)
+    pub(crate) fn post(&self, url: &PlainUrl) -> Result<PlainResponse, HttpError> {
+        self.request(Method::POST, url)
     }
 
-    fn request(
-        &self,
-        method: Method,
-        url: &PlainUrl,
-        json: Option<&str>,
-    ) -> Result<PlainResponse, HttpError> {
-        let request = self.message(method, url, json)?;
+    fn request(&self, method: Method, url: &PlainUrl) -> Result<PlainResponse, HttpError> {
+        let request = self.message(method, url)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let answer =
             runtime.block_on(async { tokio::time::timeout(self.timeout, exchange(url, request)).await });
@@ -173,17 +150,11 @@ impl PlainClient {
         answer.map_err(|_| HttpError::Timeout(self.timeout))?
     }
 
-    fn message(
-        &self,
-        method: Method,
-        url: &PlainUrl,
-        json: Option<&str>,
-    ) -> Result<Request<Full<Bytes>>, HttpError> {
+    fn message(&self, method: Method, url: &PlainUrl) -> Result<Request<Full<Bytes>>, HttpError> {
         let bad = |error: hyper::http::Error| HttpError::Address {
             url: url.authority() + &url.path,
             why: error.to_string(),
         };
-        let body = Full::from(json.unwrap_or_default().to_owned());
         let mut request = Request::builder()
             .method(method)
             .uri(&url.path)
@@ -191,11 +162,8 @@ impl PlainClient {
             .header(header::CONNECTION, "close")
             .header(header::ACCEPT, "*/*")
             .header(header::USER_AGENT, "rooflens")
-            .body(body)
+            .body(Full::default())
             .map_err(bad)?;
-        if json.is_some() {
-            request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        }
         for (name, value) in &self.headers {
             if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
                 request.headers_mut().append(name, value);

@@ -1,24 +1,26 @@
 //! What a server says of itself while it is under load: its `/metrics`, on the clock of the load test.
 //!
-//! * `kind` and `names`: which server wrote a page and what its names mean in terms of `quantities`.
+//! * `names`: which server wrote a page and what its names mean.
 //! * `page`: a page as one [`ServerSample`]; `series`: samples over time; `summary`: what they come to.
 //! * `http`: a small blocking HTTP client; `scraper`: the thread that asks.
 
 mod http;
-mod kind;
 mod names;
 mod page;
-mod quantities;
 mod scraper;
 mod series;
 mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use http::{HttpError, PlainClient, PlainResponse, PlainUrl};
-pub(crate) use kind::ServerKind;
-pub use page::{Buckets, DistributionTotals, ServerPage, ServerSample, read_server_page, recognise};
-pub use quantities::{ServerCounter, ServerDistribution, ServerGauge};
-pub use scraper::{ScrapeSettings, Scraper};
-pub use series::{NoDifference, ServerSeries};
+pub use http::{HttpError, PlainClient, PlainUrl};
+pub use names::ServerGauge;
+pub(crate) use names::ServerKind;
+#[cfg(test)]
+pub(crate) use names::{ServerCounter, ServerDistribution};
+#[cfg(test)]
+pub(crate) use page::ServerPage;
+pub use page::ServerSample;
+pub use scraper::Scraper;
+pub use series::ServerSeries;
 pub use summary::ServerSummary;

@@ -1,24 +1,127 @@
-//! What servers call what they count. Each name was taken from the source of the server that writes it.
+//! Which servers are known, what is known of any server, and what each calls it. Each name was taken from the source of
+//! the server that writes it.
 
-use super::kind::ServerKind;
-use super::quantities::{ServerCounter, ServerDistribution, ServerGauge};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// What a metric feeds.
+/// A program that serves metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerKind {
+    /// vLLM, version 1 of its engine.
+    Vllm,
+    /// SGLang, started with `--enable-metrics`.
+    Sglang,
+    /// `trtllm-serve`, with `return_perf_metrics`.
+    TensorrtLlm,
+    /// Text Generation Inference.
+    Tgi,
+    /// The server of llama.cpp, started with `--metrics`.
+    LlamaCpp,
+    /// Triton Inference Server.
+    Triton,
+    /// NVIDIA's DCGM exporter: devices, no requests.
+    Dcgm,
+}
+
+impl ServerKind {
+    /// All of them. An engine within Triton puts its own names on Triton's page and says more than Triton does, so
+    /// engines come first.
+    pub(crate) const ALL: [ServerKind; 7] = [
+        ServerKind::Vllm,
+        ServerKind::Sglang,
+        ServerKind::TensorrtLlm,
+        ServerKind::Tgi,
+        ServerKind::LlamaCpp,
+        ServerKind::Triton,
+        ServerKind::Dcgm,
+    ];
+
+    /// Names in documents and in text, and what names of metrics begin with.
+    fn names(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            ServerKind::Vllm => ("vllm", "vLLM", "vllm:"),
+            ServerKind::Sglang => ("sglang", "SGLang", "sglang:"),
+            ServerKind::TensorrtLlm => ("tensorrt_llm", "TensorRT-LLM", "trtllm_"),
+            ServerKind::Tgi => ("tgi", "TGI", "tgi_"),
+            ServerKind::LlamaCpp => ("llama_cpp", "llama.cpp", "llamacpp:"),
+            ServerKind::Triton => ("triton", "Triton", "nv_"),
+            ServerKind::Dcgm => ("dcgm", "the DCGM exporter", "DCGM_FI_"),
+        }
+    }
+
+    /// Its name in documents.
+    pub fn name(self) -> &'static str {
+        self.names().0
+    }
+
+    pub(crate) fn title(self) -> &'static str {
+        self.names().1
+    }
+
+    pub(crate) fn metrics_path(self) -> &'static str {
+        match self {
+            // Its /metrics is JSON about iterations.
+            ServerKind::TensorrtLlm => "/prometheus/metrics",
+            _ => "/metrics",
+        }
+    }
+
+    pub(crate) fn of_metric(name: &str) -> Option<ServerKind> {
+        Self::ALL.into_iter().find(|kind| name.starts_with(kind.names().2))
+    }
+}
+
+/// A value that goes up and down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerGauge {
+    /// Requests in the running batch.
+    Running,
+    /// Requests that wait in the queue.
+    Waiting,
+    /// Used share of the KV cache, 0 to 1; the fullest one where there are several.
+    KvCacheUsage,
+    /// The most requests that may run at once.
+    RunningLimit,
+    /// Busy share of devices, 0 to 1, mean.
+    GpuUtilization,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServerCounter {
+    Preemptions,
+    PromptTokens,
+    GeneratedTokens,
+    PrefixQueries,
+    PrefixHits,
+    DraftTokens,
+    AcceptedTokens,
+    RequestsFinished,
+    Energy,
+}
+
+/// Times, or sizes, of many: their sum and count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServerDistribution {
+    QueueTime,
+    PrefillTime,
+    DecodeTime,
+    TimeToFirstToken,
+    InterTokenLatency,
+    EndToEnd,
+    IterationTokens,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Feeds {
     Gauge(ServerGauge),
     Counter(ServerCounter),
-    /// `_sum`, `_count` and `_bucket` of a histogram.
     Histogram(ServerDistribution),
-    /// A counter that is the sum alone.
     SumOf(ServerDistribution),
-    /// A counter that is the count alone.
     CountOf(ServerDistribution),
-    /// The sum of a histogram is a counter.
     HistogramSum(ServerCounter),
 }
 
-/// How several series of a metric are one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joined {
     Sum,
@@ -28,15 +131,13 @@ pub(super) enum Joined {
     Alone,
 }
 
-/// A metric and what it is to us.
 #[derive(Debug)]
 pub(super) struct MetricName {
     pub(crate) name: &'static str,
-    /// Only series with this label.
     pub(crate) label: Option<(&'static str, &'static str)>,
     pub(crate) feeds: Feeds,
     pub(crate) joined: Joined,
-    /// Factor to seconds, shares, joules, watts, bytes.
+    /// Factor to seconds, shares or joules.
     pub(crate) scale: f64,
     /// An older name, which counts only where nothing else feeds the same. Both may be on a page.
     pub(crate) is_old: bool,
@@ -76,7 +177,7 @@ use ServerCounter::{
 use ServerDistribution::{
     DecodeTime, EndToEnd, InterTokenLatency, IterationTokens, PrefillTime, QueueTime, TimeToFirstToken,
 };
-use ServerGauge::{GpuMemoryUsed, GpuPower, GpuUtilization, KvCacheUsage, Running, RunningLimit, Waiting};
+use ServerGauge::{GpuUtilization, KvCacheUsage, Running, RunningLimit, Waiting};
 
 /// `vllm/v1/metrics/loggers.py` and `vllm/v1/spec_decode/metrics.py`, 0.10 to 0.32. The client library of Prometheus
 /// adds `_total` to counters.
@@ -124,13 +225,11 @@ const SGLANG: &[MetricName] = &[
     metric("sglang:e2e_request_latency_seconds", Histogram(EndToEnd)),
 ];
 
-/// `tensorrt_llm/metrics/collector.py`.
 const TENSORRT_LLM: &[MetricName] = &[
     metric("trtllm_num_requests_running", Gauge(Running)),
     metric("trtllm_num_requests_waiting", Gauge(Waiting)),
     metric("trtllm_max_num_active_requests", Gauge(RunningLimit)),
     metric("trtllm_kv_cache_utilization", Gauge(KvCacheUsage)).joined(Joined::Max),
-    metric("trtllm_gpu_memory_usage_bytes", Gauge(GpuMemoryUsed)),
     metric("trtllm_prompt_tokens_total", Counter(PromptTokens)),
     metric("trtllm_prompt_tokens_total", Counter(PrefixQueries)),
     metric("trtllm_prompt_cached_tokens_total", Counter(PrefixHits)),
@@ -146,7 +245,6 @@ const TENSORRT_LLM: &[MetricName] = &[
     metric("trtllm_e2e_request_latency_seconds", Histogram(EndToEnd)),
 ];
 
-/// `router/src/server.rs` and `backends/v3/src`.
 const TGI: &[MetricName] = &[
     metric("tgi_batch_current_size", Gauge(Running)),
     metric("tgi_queue_size", Gauge(Waiting)),
@@ -190,20 +288,14 @@ const TRITON: &[MetricName] = &[
     metric("nv_inference_request_duration_us", SumOf(EndToEnd)).joined(Joined::Alone).scaled(1e-6),
     metric("nv_inference_request_success", CountOf(EndToEnd)).joined(Joined::Alone),
     metric("nv_gpu_utilization", Gauge(GpuUtilization)).joined(Joined::Mean),
-    metric("nv_gpu_power_usage", Gauge(GpuPower)),
-    metric("nv_gpu_memory_used_bytes", Gauge(GpuMemoryUsed)),
     metric("nv_energy_consumption", Counter(Energy)),
 ];
 
-/// The fields of DCGM: percent, watts, MiB, millijoules.
 const DCGM: &[MetricName] = &[
     metric("DCGM_FI_DEV_GPU_UTIL", Gauge(GpuUtilization)).joined(Joined::Mean).scaled(1e-2),
-    metric("DCGM_FI_DEV_POWER_USAGE", Gauge(GpuPower)),
-    metric("DCGM_FI_DEV_FB_USED", Gauge(GpuMemoryUsed)).scaled(1_048_576.0),
     metric("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", Counter(Energy)).scaled(1e-3),
 ];
 
-/// The metrics of a server that are read.
 pub(super) fn metrics_of(kind: ServerKind) -> &'static [MetricName] {
     match kind {
         ServerKind::Vllm => VLLM,
@@ -231,6 +323,27 @@ mod tests {
                 };
                 assert!(!names[..at].iter().any(|other| same(&other)), "{}", entry.name);
             }
+        }
+    }
+
+    #[test]
+    fn names_tell_the_server() {
+        for (name, kind) in [
+            ("vllm:num_requests_running", Some(ServerKind::Vllm)),
+            ("sglang:num_running_reqs", Some(ServerKind::Sglang)),
+            ("trtllm_num_requests_running", Some(ServerKind::TensorrtLlm)),
+            ("tgi_queue_size", Some(ServerKind::Tgi)),
+            ("llamacpp:requests_processing", Some(ServerKind::LlamaCpp)),
+            ("nv_inference_count", Some(ServerKind::Triton)),
+            ("DCGM_FI_DEV_GPU_UTIL", Some(ServerKind::Dcgm)),
+            ("process_cpu_seconds_total", None),
+            ("my_vllm:x", None),
+            ("", None),
+        ] {
+            assert_eq!(ServerKind::of_metric(name), kind, "{name}");
+        }
+        for kind in ServerKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
     }
 }

@@ -1,12 +1,10 @@
 //! Samples of a server over time.
 
-use super::kind::ServerKind;
-use super::page::{Buckets, ServerPage, ServerSample};
-use super::quantities::{ServerCounter, ServerDistribution, ServerGauge};
+use super::names::{ServerCounter, ServerDistribution, ServerGauge, ServerKind};
+use super::page::{ServerPage, ServerSample};
 
 /// The most samples that are kept. Beyond, every second one is dropped, but for the first and the last.
 const MAX_SAMPLES: usize = 8192;
-/// The most errors whose text is kept.
 const MAX_ERRORS: usize = 16;
 
 /// What a server said of itself over a load test.
@@ -14,7 +12,6 @@ const MAX_ERRORS: usize = 16;
 pub struct ServerSeries {
     /// The program; none if no page was read.
     pub kind: Option<ServerKind>,
-    /// Its version, where it tells.
     pub(crate) version: Option<String>,
     /// The most requests that may run at once, where it is known: by the page, by the server's own description of its
     /// settings, or by the one who started it.
@@ -25,40 +22,20 @@ pub struct ServerSeries {
     pub busy: Option<(i64, i64)>,
     /// Samples, in the order of time.
     pub samples: Vec<ServerSample>,
-    /// Buckets of distributions in the first page.
-    pub(crate) first_buckets: Vec<(ServerDistribution, Buckets)>,
-    /// In the last page.
-    pub(crate) last_buckets: Vec<(ServerDistribution, Buckets)>,
-    /// Pages that were read, with those whose samples were dropped since.
     pub(crate) pages: u64,
-    /// Pages that could not be had or read.
     pub(crate) failed_pages: u64,
-    /// Lines of pages that could not be read.
-    pub(crate) damaged_lines: u64,
-    /// The first few errors.
     pub(crate) errors: Vec<String>,
-    /// A sample is kept of so many.
-    stride: u64,
+    pub(super) stride: u64,
 }
 
 impl ServerSeries {
-    /// Nothing yet, on a clock whose 0 is at this time since 1970.
-    #[must_use]
-    pub(crate) fn beginning_at(base_unix_ns: i64) -> Self {
-        ServerSeries { base_unix_ns, ..ServerSeries::default() }
-    }
-
-    /// Takes one more page.
-    pub(crate) fn push(&mut self, page: ServerPage, ts_ns: i64, took_ns: i64) {
+    pub(crate) fn push(&mut self, page: ServerPage, ts_ns: i64) {
         if self.kind.is_none() {
             self.kind = Some(page.kind);
-            self.first_buckets = page.buckets.clone();
         }
         self.running_limit = page.sample.gauge(ServerGauge::RunningLimit).or(self.running_limit);
-        self.last_buckets = page.buckets;
-        self.damaged_lines += page.damaged as u64;
         let mut sample = page.sample;
-        (sample.ts_ns, sample.took_ns) = (ts_ns, took_ns);
+        sample.ts_ns = ts_ns;
         let stride = self.stride.max(1);
         // The last one is always there, and makes room for the next where it was not to be kept.
         if self.pages > 1 && !(self.pages - 1).is_multiple_of(stride) {
@@ -76,7 +53,6 @@ impl ServerSeries {
         }
     }
 
-    /// Takes note of a page that was not to be had.
     pub(crate) fn push_error(&mut self, message: String) {
         self.failed_pages += 1;
         if self.errors.len() < MAX_ERRORS && !self.errors.contains(&message) {
@@ -85,7 +61,6 @@ impl ServerSeries {
     }
 
     /// The same on the clock of a load test, whose 0 is at this time since 1970.
-    #[must_use]
     pub fn on_clock(mut self, base_unix_ns: i64) -> Self {
         let shift = self.base_unix_ns.saturating_sub(base_unix_ns);
         for sample in &mut self.samples {
@@ -96,7 +71,6 @@ impl ServerSeries {
     }
 
     /// First and last sample; none if there are not two.
-    #[must_use]
     pub(crate) fn ends(&self) -> Option<(&ServerSample, &ServerSample)> {
         match self.samples.as_slice() {
             [first, .., last] => Some((first, last)),
@@ -104,45 +78,18 @@ impl ServerSeries {
         }
     }
 
-    /// Samples of a window, ends included.
     pub(crate) fn within(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &ServerSample> {
         self.samples.iter().filter(move |sample| (from_ns..=to_ns).contains(&sample.ts_ns))
     }
 
-    /// How much a counter grew from the first sample to the last.
-    ///
-    /// # Errors
-    /// [`NoDifference`]: why that cannot be said.
     pub(crate) fn grown(&self, counter: ServerCounter) -> Result<f64, NoDifference> {
         self.difference(|sample| sample.counter(counter))
     }
 
-    /// How much the sum and the count of a distribution grew.
-    ///
-    /// # Errors
-    /// [`NoDifference`].
     pub(crate) fn added(&self, distribution: ServerDistribution) -> Result<(f64, f64), NoDifference> {
         let sum = self.difference(|sample| sample.totals(distribution).sum)?;
         let count = self.difference(|sample| sample.totals(distribution).count)?;
         Ok((sum, count))
-    }
-
-    /// How many values each bucket of a distribution got, bucket by bucket (not cumulative): upper bound and count.
-    #[must_use]
-    #[cfg(test)]
-    pub(crate) fn bucket_counts(&self, distribution: ServerDistribution) -> Option<Buckets> {
-        let find = |all: &[(ServerDistribution, Buckets)]| {
-            all.iter().find(|(one, _)| *one == distribution).map(|(_, buckets)| buckets.clone())
-        };
-        let (first, last) = (find(&self.first_buckets).unwrap_or_default(), find(&self.last_buckets)?);
-        let mut below = 0.0;
-        let mut counts = Vec::with_capacity(last.len());
-        for (bound, count) in last {
-            let before = first.iter().find(|(known, _)| *known == bound).map_or(0.0, |(_, count)| *count);
-            counts.push((bound, (count - before - below).max(0.0)));
-            below = count - before;
-        }
-        Some(counts)
     }
 
     fn difference(&self, value: impl Fn(&ServerSample) -> Option<f64>) -> Result<f64, NoDifference> {
@@ -161,16 +108,12 @@ impl ServerSeries {
     }
 }
 
-/// Why it cannot be said how much a counter grew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoDifference {
-    /// There are not two pages.
+pub(crate) enum NoDifference {
     #[error("fewer than two pages of the server's metrics were read")]
     TooFewPages,
-    /// The server does not give it.
     #[error("the server does not give it")]
     NotGiven,
-    /// It shrank.
     #[error("a counter went down: the server was restarted meanwhile")]
     Restarted,
 }

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::ServerKind;
-use super::quantities::{ServerCounter, ServerDistribution, ServerGauge};
+use super::names::{ServerCounter, ServerDistribution, ServerGauge, ServerKind};
 use super::series::{NoDifference, ServerSeries};
 
 /// A server's own view of a load test. Counts and times are from the first page of its metrics to the last.
@@ -75,7 +74,6 @@ pub struct ServerSummary {
 
 impl ServerSummary {
     /// Sums a series up.
-    #[must_use]
     pub fn of(series: &ServerSeries) -> Self {
         let mut summary = ServerSummary {
             kind: series.kind,
@@ -121,7 +119,6 @@ impl ServerSummary {
     }
 }
 
-/// Looks values up, and notes why one is missing.
 struct Told<'a> {
     series: &'a ServerSeries,
     not_computed: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
@@ -175,7 +172,6 @@ impl Told<'_> {
         Some(sum / count)
     }
 
-    /// Mean over the time of the load test, by the trapezoidal rule, and maximum.
     fn gauge(
         &mut self,
         gauge: ServerGauge,

@@ -21,13 +21,10 @@ use crate::errors::{failed, http_failure, io_failure};
 use crate::plan::LoadTarget;
 use crate::record::RequestError;
 
-/// The body of a request.
 pub(crate) type RequestBody = Full<Bytes>;
 
-/// What every thread needs to open connections; made once for a load test.
 #[derive(Debug, Clone)]
 pub(crate) struct Route {
-    /// Where the server is.
     pub(crate) endpoint: Arc<Endpoint>,
     addresses: Arc<Result<Vec<SocketAddr>, String>>,
     tls: Option<Arc<rustls::ClientConfig>>,
@@ -36,12 +33,8 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Looks the host up and reads certificates.
-    ///
-    /// # Errors
-    /// The address or a certificate file cannot be read. A host without an address is an error of each request.
     pub(crate) fn new(target: &LoadTarget) -> Result<Self, String> {
-        let endpoint = Endpoint::new(target).map_err(|error| error.to_string())?;
+        let endpoint = Endpoint::new(target)?;
         let config = || tls::client_config(target.ca_file.as_deref(), target.insecure, target.http2);
         let tls = endpoint.is_tls.then(config).transpose()?;
         Ok(Route {
@@ -57,34 +50,23 @@ impl Route {
 /// An HTTP/1.1 connection. It makes progress only where it is polled together with a request: no other task has to
 /// be woken when bytes arrive.
 pub(crate) struct Http1 {
-    /// Sends requests.
     pub(crate) sender: http1::SendRequest<RequestBody>,
-    /// Reads and writes.
     pub(crate) connection: Pin<Box<http1::Connection<ServerStream, RequestBody>>>,
-    /// Its times.
     pub(crate) stamps: Rc<Stamps>,
 }
 
-/// An HTTP/2 connection, on a task of its own, shared by requests.
 #[derive(Clone)]
 pub(crate) struct Http2 {
-    /// Sends requests.
     pub(crate) sender: http2::SendRequest<RequestBody>,
-    /// Its times.
     pub(crate) stamps: Rc<Stamps>,
-    /// Requests in progress.
     pub(crate) active: Rc<Cell<usize>>,
 }
 
-/// A connection of either kind.
 pub(crate) enum OpenedConnection {
-    /// HTTP/1.1.
     Http1(Http1),
-    /// HTTP/2.
     Http2(Http2),
 }
 
-/// Opens connections on one thread.
 #[derive(Debug)]
 pub(crate) struct Connector {
     route: Route,
@@ -93,22 +75,14 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// For a thread.
-    #[must_use]
     pub(crate) fn new(route: Route, receiving: Rc<Receiving>) -> Self {
         Connector { route, receiving, next_address: Cell::new(0) }
     }
 
-    /// Whether connections are to be shared.
-    #[must_use]
     pub(crate) fn is_http2(&self) -> bool {
         self.route.http2
     }
 
-    /// Opens a connection.
-    ///
-    /// # Errors
-    /// It cannot, or not in time.
     pub(crate) async fn open(&self) -> Result<OpenedConnection, RequestError> {
         match tokio::time::timeout(self.route.timeout, self.open_untimed()).await {
             Ok(opened) => opened,
@@ -140,7 +114,6 @@ impl Connector {
         opened.map_err(|error| http_failure(&error))
     }
 
-    /// Tries the addresses in turn, beginning with another one each time.
     async fn connect(&self) -> Result<TcpStream, RequestError> {
         let addresses = match self.route.addresses.as_ref() {
             Ok(addresses) => addresses,
@@ -173,7 +146,6 @@ async fn http1(stream: ServerStream, stamps: Rc<Stamps>) -> hyper::Result<Opened
     Ok(OpenedConnection::Http1(Http1 { sender, connection: Box::pin(connection), stamps }))
 }
 
-/// Runs hyper's tasks on the thread that they began on.
 #[derive(Clone, Copy)]
 struct LocalExecutor;
 

@@ -9,38 +9,19 @@ use hyper::http::uri::PathAndQuery;
 
 use crate::plan::LoadTarget;
 
-/// The address of a server, taken apart.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoint {
-    /// Host, without the brackets of an IPv6 address.
     pub(crate) host: String,
-    /// Port.
     pub(crate) port: u16,
-    /// Whether TLS is spoken.
     pub(crate) is_tls: bool,
-    /// The whole address of the API.
     pub(crate) uri: Uri,
-    /// Its path alone, as HTTP/1.1 sends it.
     pub(crate) path: Uri,
-    /// Value of the `host` header.
     pub(crate) authority: String,
 }
 
-/// An address that requests cannot be sent to.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{url}: {message}")]
-pub(crate) struct BadUrl {
-    url: String,
-    message: String,
-}
-
 impl Endpoint {
-    /// Takes the address of a target apart.
-    ///
-    /// # Errors
-    /// It is no address of HTTP.
-    pub(crate) fn new(target: &LoadTarget) -> Result<Self, BadUrl> {
-        let bad = |message: &str| BadUrl { url: target.url.clone(), message: message.to_owned() };
+    pub(crate) fn new(target: &LoadTarget) -> Result<Self, String> {
+        let bad = |message: &str| format!("{}: {message}", target.url);
         let other_scheme = || bad("the address must begin with http:// or https://");
         if !target.url.contains("://") {
             return Err(other_scheme());
@@ -67,9 +48,6 @@ impl Endpoint {
     }
 
     /// The addresses of the host. Looked up once for a load test, so that name servers are no part of latencies.
-    ///
-    /// # Errors
-    /// There are none, or the answer took too long.
     pub(crate) fn resolve(&self, timeout: Duration) -> Result<Vec<SocketAddr>, String> {
         let (answer, answers) = mpsc::channel();
         let (host, port) = (self.host.clone(), self.port);
@@ -85,22 +63,12 @@ impl Endpoint {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use crate::plan::Api;
+    use crate::plan::{Api, LoadPlan, Pace};
 
-    pub(crate) fn target(url: &str) -> LoadTarget {
-        LoadTarget {
-            url: url.to_owned(),
-            api: Api::Chat,
-            headers: vec![],
-            http2: false,
-            insecure: false,
-            ca_file: None,
-            gzip: false,
-            connect_timeout: Duration::from_secs(5),
-            timeout: Duration::from_secs(20),
-        }
+    fn target(url: &str) -> LoadTarget {
+        LoadPlan::of_test(url, Api::Chat, Pace::Closed { concurrency: 1, ramp: Duration::ZERO }, 1).target
     }
 
     #[test]

@@ -7,7 +7,6 @@ use flate2::write::GzDecoder;
 /// One frame may become this much text: a small body that inflates without end does not fill memory.
 const MAX_INFLATED_BYTES: usize = 64 << 20;
 
-/// Inflates a gzip stream as it arrives.
 #[derive(Debug)]
 pub(crate) struct Inflater {
     decoder: GzDecoder<Bounded>,
@@ -38,9 +37,6 @@ impl Default for Inflater {
 
 impl Inflater {
     /// All text that the bytes so far allow to know, since the last call.
-    ///
-    /// # Errors
-    /// They are no gzip, or inflate to too much.
     pub(crate) fn inflate(&mut self, frame: &[u8]) -> io::Result<&[u8]> {
         self.decoder.get_mut().0.clear();
         self.decoder.write_all(frame)?;

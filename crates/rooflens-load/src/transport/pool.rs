@@ -12,7 +12,6 @@ use crate::record::RequestError;
 /// Requests that share an HTTP/2 connection, as servers allow by default.
 const STREAMS_PER_CONNECTION: usize = 100;
 
-/// The connections of one thread.
 pub(crate) struct Pool {
     connector: Connector,
     /// The one used last comes first again: it is the least likely to have been closed by the server.
@@ -21,17 +20,12 @@ pub(crate) struct Pool {
     opening: tokio::sync::Mutex<()>,
 }
 
-/// A connection for one request.
 pub(crate) struct Leased {
-    /// The connection.
     pub(crate) connection: OpenedConnection,
-    /// It was opened for this request.
     pub(crate) is_new: bool,
 }
 
 impl Pool {
-    /// Without connections yet.
-    #[must_use]
     pub(crate) fn new(connector: Connector) -> Self {
         Pool {
             connector,
@@ -41,7 +35,6 @@ impl Pool {
         }
     }
 
-    /// An idle connection if there is one that still works.
     pub(crate) async fn idle(&self) -> Option<Leased> {
         {
             let mut shared = self.shared.borrow_mut();
@@ -64,10 +57,6 @@ impl Pool {
         }
     }
 
-    /// A new connection.
-    ///
-    /// # Errors
-    /// It cannot be opened.
     pub(crate) async fn open(&self) -> Result<Leased, RequestError> {
         if !self.connector.is_http2() {
             return Ok(Leased { connection: self.connector.open().await?, is_new: true });
@@ -84,12 +73,10 @@ impl Pool {
         Ok(Leased { connection, is_new: true })
     }
 
-    /// Sends no more requests on a shared connection.
     pub(crate) fn forget(&self, stamps: &Rc<Stamps>) {
         self.shared.borrow_mut().retain(|connection| !Rc::ptr_eq(&connection.stamps, stamps));
     }
 
-    /// Gives a connection back that has ended its exchange.
     pub(crate) fn give_back(&self, connection: Http1) {
         if !connection.sender.is_closed() {
             self.idle.borrow_mut().push(connection);

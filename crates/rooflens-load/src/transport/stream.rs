@@ -13,9 +13,7 @@ use super::timed::{Receiving, TimedStream, poll_fill};
 /// A stream to the server. TLS lies above the timed stream, so that times are those of the socket.
 #[derive(Debug)]
 pub(crate) enum ServerStream {
-    /// Plain TCP.
     Plain(TimedStream, Rc<Receiving>),
-    /// TLS over TCP.
     Tls(Box<TlsStream<TimedStream>>, Rc<Receiving>),
 }
 

@@ -20,7 +20,6 @@ use crate::clock::{RunClock, WallClock};
 /// Of so many reads the delay of one is noted.
 const READS_PER_SAMPLE: u32 = 4;
 
-/// Room for one `SCM_TIMESTAMPNS`.
 const CONTROL_BYTES: usize = nix::sys::socket::cmsg_space::<TimeSpec>();
 
 thread_local! {
@@ -33,24 +32,18 @@ pub(crate) fn took_kernel_time() -> bool {
     KERNEL_TIME_TAKEN.replace(false)
 }
 
-/// What all streams of a thread share.
 #[derive(Debug)]
 pub(crate) struct Receiving {
-    /// The clock of the load test.
     pub(crate) clock: RunClock,
     wall: WallClock,
-    /// From the kernel's receive time to the read, in nanoseconds.
     pub(crate) delay: RefCell<Histogram<u64>>,
     reads: Cell<u32>,
-    /// Whether the kernel gave a receive time at least once.
     pub(crate) has_kernel_times: Cell<bool>,
     /// Where hyper's buffers are filled from: they cannot be handed to the kernel without unsafe code.
     scratch: RefCell<Box<[u8]>>,
 }
 
 impl Receiving {
-    /// For this clock, with an empty histogram of delays.
-    #[must_use]
     pub(crate) fn new(clock: RunClock, delay: Histogram<u64>) -> Self {
         Receiving {
             clock,
@@ -73,7 +66,6 @@ impl Receiving {
     }
 }
 
-/// Times of a connection, on the clock of the load test.
 #[derive(Debug, Default)]
 pub(crate) struct Stamps {
     /// When the bytes that were read last had arrived: the kernel's time, or that of the read.
@@ -85,32 +77,24 @@ pub(crate) struct Stamps {
 }
 
 impl Stamps {
-    /// A new exchange begins on the connection.
     pub(crate) fn begin(&self) {
         self.first_arrival.set(None);
         self.first_write.set(None);
     }
 
-    /// When the bytes that were read last had arrived.
-    #[must_use]
     pub(crate) fn last_arrival(&self) -> i64 {
         self.last_arrival.get()
     }
 
-    /// When the first bytes of the answer had arrived.
-    #[must_use]
     pub(crate) fn first_arrival(&self) -> Option<i64> {
         self.first_arrival.get()
     }
 
-    /// When the first byte of the request was given to the socket.
-    #[must_use]
     pub(crate) fn first_write(&self) -> Option<i64> {
         self.first_write.get()
     }
 }
 
-/// A TCP stream with [`Stamps`].
 #[derive(Debug)]
 pub(crate) struct TimedStream {
     tcp: TcpStream,
@@ -120,9 +104,6 @@ pub(crate) struct TimedStream {
 
 impl TimedStream {
     /// Without Nagle's delay, and with the kernel's receive times where it gives them.
-    ///
-    /// # Errors
-    /// The socket is closed already.
     pub(crate) fn new(tcp: TcpStream, receiving: Rc<Receiving>) -> io::Result<Self> {
         tcp.set_nodelay(true)?;
         // Where it is refused, times are those of the reads.
@@ -131,8 +112,6 @@ impl TimedStream {
         Ok(TimedStream { tcp, stamps: Rc::new(Stamps::default()), receiving })
     }
 
-    /// Its times.
-    #[must_use]
     pub(crate) fn stamps(&self) -> Rc<Stamps> {
         Rc::clone(&self.stamps)
     }
@@ -189,7 +168,6 @@ impl TimedStream {
     }
 }
 
-/// Reads once: the count and the kernel's receive time of the last bytes.
 fn receive(tcp: &TcpStream, buffer: &mut [u8]) -> io::Result<(usize, Option<TimeSpec>)> {
     let mut control = [0u8; CONTROL_BYTES];
     let mut slices = [IoSliceMut::new(buffer)];
@@ -247,7 +225,6 @@ impl AsyncWrite for TimedStream {
     }
 }
 
-/// Fills hyper's buffer from a reader of tokio.
 pub(super) fn poll_fill<R: AsyncRead + Unpin>(
     reader: &mut R,
     receiving: &Receiving,

@@ -9,7 +9,6 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-/// The client's side of TLS: which certificates it trusts, and whether it offers HTTP/2.
 pub(crate) fn client_config(
     ca_file: Option<&Path>,
     insecure: bool,
@@ -51,7 +50,6 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// Accepts every certificate, as the user asked.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -11,48 +11,35 @@ const MIN_STALL_NS: i64 = 200_000_000;
 /// A stall is so many times the usual time between chunks of a stream.
 const STALL_FACTOR: i64 = 8;
 
-/// Times of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StreamTimes {
-    /// When it was to be sent.
-    pub(crate) scheduled_ns: i64,
-    /// When it was sent.
-    pub(crate) sent_ns: i64,
-    /// When the first chunk arrived.
-    pub(crate) first_ns: i64,
-    /// When the last chunk arrived.
-    pub(crate) last_ns: i64,
-    /// Tokens of its prompt, where they are known.
-    pub(crate) prompt_tokens: Option<u32>,
+pub(super) struct StreamTimes {
+    pub(super) scheduled_ns: i64,
+    pub(super) sent_ns: i64,
+    pub(super) first_ns: i64,
+    pub(super) last_ns: i64,
+    pub(super) prompt_tokens: Option<u32>,
 }
 
 /// What a client saw of a load test.
 #[derive(Debug, Clone, Default)]
 pub struct LoadEvidence {
     pub(super) requests: Vec<StreamTimes>,
-    /// A bit for each bin in which any chunk arrived.
     arrived: Vec<u64>,
     gaps: GapHistogram,
 }
 
-/// A time in which no stream got a chunk, though some were in the midst of theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DecodeStall {
-    /// Its begin, to a millisecond.
-    pub(crate) from_ns: i64,
-    /// Its end.
-    pub(crate) to_ns: i64,
-    /// Streams in the midst of their output.
-    pub(crate) streams: usize,
+pub(super) struct DecodeStall {
+    pub(super) from_ns: i64,
+    pub(super) to_ns: i64,
+    pub(super) streams: usize,
     /// Whether a request that was sent before it got its first chunk right at its end, and has a prompt so long that its
     /// prefill may have taken the time.
-    pub(crate) ends_with_prefill: bool,
+    pub(super) ends_with_prefill: bool,
 }
 
 impl DecodeStall {
-    /// How long it was.
-    #[must_use]
-    pub(crate) fn length_ns(&self) -> i64 {
+    pub(super) fn length_ns(&self) -> i64 {
         self.to_ns - self.from_ns
     }
 }
@@ -89,9 +76,7 @@ impl LoadEvidence {
         }
     }
 
-    /// Requests that got output.
-    #[must_use]
-    pub(crate) fn requests(&self) -> &[StreamTimes] {
+    pub(super) fn requests(&self) -> &[StreamTimes] {
         &self.requests
     }
 
@@ -106,16 +91,12 @@ impl LoadEvidence {
         self.arrived[bin / 64] |= 1 << (bin % 64);
     }
 
-    /// The median time between chunks of a stream, to an eighth.
-    #[must_use]
     #[cfg(test)]
-    pub(crate) fn median_gap_ns(&self) -> Option<i64> {
+    pub(super) fn median_gap_ns(&self) -> Option<i64> {
         self.gaps.median()
     }
 
-    /// All stalls, in the order of time.
-    #[must_use]
-    pub(crate) fn stalls(&self) -> Vec<DecodeStall> {
+    pub(super) fn stalls(&self) -> Vec<DecodeStall> {
         let Some(median) = self.gaps.median() else { return Vec::new() };
         let least = MIN_STALL_NS.max(median.saturating_mul(STALL_FACTOR));
         let mut by_first: Vec<&StreamTimes> = self.requests.iter().collect();
@@ -126,7 +107,6 @@ impl LoadEvidence {
         stalls.filter(|stall| stall.streams > 0).collect()
     }
 
-    /// Maximal times without a chunk between two chunks, of at least some length.
     fn empty_runs(&self, least_ns: i64) -> Vec<(i64, i64)> {
         let mut runs = Vec::new();
         let mut last: Option<i64> = None;
@@ -148,9 +128,7 @@ impl LoadEvidence {
         runs
     }
 
-    /// Mean time of a request, from being sent to its end, within stalls.
-    #[must_use]
-    pub(crate) fn mean_stalled_ns(&self, stalls: &[DecodeStall]) -> f64 {
+    pub(super) fn mean_stalled_ns(&self, stalls: &[DecodeStall]) -> f64 {
         let stalled = |times: &StreamTimes| -> i64 {
             let from = stalls.partition_point(|stall| stall.to_ns <= times.sent_ns);
             let within = stalls[from..].iter().take_while(|stall| stall.from_ns < times.last_ns);
@@ -164,7 +142,6 @@ impl LoadEvidence {
         (!self.requests.is_empty()).then(|| sum / self.requests.len() as f64)
     }
 
-    /// From the first request sent to the last chunk.
     pub(super) fn span(&self) -> Option<(i64, i64)> {
         let from = self.requests.iter().map(|times| times.sent_ns).min()?;
         let to = self.requests.iter().map(|times| times.last_ns).max()?;
@@ -183,7 +160,6 @@ fn stall((from_ns, to_ns): (i64, i64), by_first: &[&StreamTimes], usual: &Prefil
     DecodeStall { from_ns, to_ns, streams, ends_with_prefill }
 }
 
-/// How long the first chunk of requests usually takes while nothing stalls.
 struct PrefillTime {
     per_token_ns: Option<f64>,
     any_ns: Option<f64>,
@@ -219,7 +195,6 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// Counts of gaps by powers of two, each in eight parts.
 #[derive(Debug, Clone)]
 struct GapHistogram {
     counts: Vec<u64>,
@@ -241,7 +216,6 @@ impl GapHistogram {
         self.total += 1;
     }
 
-    /// The lower bound of the part that has the median.
     fn median(&self) -> Option<i64> {
         let mut below = 0;
         let at = self.counts.iter().position(|count| {

@@ -14,7 +14,7 @@ mod words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use evidence::{DecodeStall, LoadEvidence, StreamTimes};
+pub use evidence::LoadEvidence;
 pub(crate) use parts::MeanLatency;
 pub use rules::{LoadContext, find_latency_cause};
 

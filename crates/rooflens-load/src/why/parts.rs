@@ -35,7 +35,6 @@ pub(crate) struct MeanLatency {
 const SAME_REQUESTS: std::ops::RangeInclusive<f64> = 0.8..=1.25;
 
 impl MeanLatency {
-    /// Of a load test; `None` without requests.
     pub(super) fn of(evidence: &LoadEvidence, server: Option<&ServerSummary>) -> Option<Self> {
         let count = evidence.requests().len();
         let mut parts = MeanLatency {

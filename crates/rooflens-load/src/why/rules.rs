@@ -6,18 +6,13 @@ use super::{LatencyCause, LatencyFinding, words};
 use crate::record::ClientHealth;
 use crate::scrape::{ServerGauge, ServerKind, ServerSample, ServerSeries, ServerSummary};
 
-/// Most of the time to the first token.
-const MOST: f64 = 0.5;
-/// Most of the time of a request.
-const MOST_OF_ALL: f64 = 0.7;
-/// What is worth a word: this share of a request's time.
-const WORTH: f64 = 0.05;
+const MAJORITY: f64 = 0.5;
+const DECODE_MAJORITY: f64 = 0.7;
+const MIN_SHARE: f64 = 0.05;
 /// The KV cache is full.
-const FULL: f64 = 0.95;
-/// It has room.
-const ROOM: f64 = 0.9;
-/// Preemptions per request that are a cause by themselves.
-const MANY_PREEMPTIONS: f64 = 0.05;
+const KV_CACHE_FULL: f64 = 0.95;
+const KV_CACHE_HAS_ROOM: f64 = 0.9;
+const PREEMPTIONS_PER_REQUEST: f64 = 0.05;
 
 /// What is known besides the requests.
 #[derive(Debug, Clone, Copy)]
@@ -28,15 +23,12 @@ pub struct LoadContext<'a> {
     pub client: &'a ClientHealth,
     /// Requests per second that were to be sent, in an open loop.
     pub offered_per_s: Option<f64>,
-    /// A limit of running requests that is known otherwise, as by the flag that the server was started with.
-    pub running_limit: Option<f64>,
     /// Times in which the server was kept from its work on purpose, as while it writes a profile: no stalls are looked
     /// for in them.
     pub excluded: &'a [(i64, i64)],
 }
 
 /// The cause of latency; `None` where nothing is clear.
-#[must_use]
 pub fn find_latency_cause(evidence: &LoadEvidence, context: &LoadContext<'_>) -> Option<LatencyFinding> {
     let summary = context.server.map(ServerSummary::of);
     let parts = MeanLatency::of(evidence, summary.as_ref())?;
@@ -55,7 +47,7 @@ fn find(
     if !context.client.valid {
         return Some(LatencyCause::Client { reasons: context.client.reasons.clone() });
     }
-    if parts.client_wait_ns >= MOST * (parts.client_wait_ns + parts.e2e_ns) {
+    if parts.client_wait_ns >= MAJORITY * (parts.client_wait_ns + parts.e2e_ns) {
         return Some(LatencyCause::ConcurrencyCap { wait_ns: parts.client_wait_ns });
     }
     stalls(evidence, context, parts)
@@ -72,7 +64,8 @@ fn stalls(evidence: &LoadEvidence, context: &LoadContext<'_>, parts: &MeanLatenc
         !context.excluded.iter().any(|(from, to)| stall.from_ns < *to && *from < stall.to_ns)
     });
     let per_request_ns = evidence.mean_stalled_ns(&stalls);
-    if per_request_ns < WORTH * parts.e2e_ns || per_request_ns < MOST * parts.queue_ns.unwrap_or(0.0) {
+    if per_request_ns < MIN_SHARE * parts.e2e_ns || per_request_ns < MAJORITY * parts.queue_ns.unwrap_or(0.0)
+    {
         return None;
     }
     Some(LatencyCause::Stalls {
@@ -91,17 +84,19 @@ fn queue(
     parts: &MeanLatency,
 ) -> Option<LatencyCause> {
     let (queue_ns, server) = (parts.queue_ns?, server?);
-    if queue_ns < MOST * parts.ttft_ns || queue_ns < WORTH * parts.e2e_ns {
+    if queue_ns < MAJORITY * parts.ttft_ns || queue_ns < MIN_SHARE * parts.e2e_ns {
         return None;
     }
     let usage = server.kv_cache_usage_max;
-    if server.preemptions.is_some_and(|count| count > 0.0) || usage.is_some_and(|usage| usage >= FULL) {
+    if server.preemptions.is_some_and(|count| count > 0.0)
+        || usage.is_some_and(|usage| usage >= KV_CACHE_FULL)
+    {
         return Some(LatencyCause::KvCacheFull { preemptions: server.preemptions, usage_max: usage });
     }
-    let limit = context.running_limit.or(server.running_limit);
-    let has_room = usage.is_none_or(|usage| usage < ROOM);
+    let limit = server.running_limit;
+    let has_room = usage.is_none_or(|usage| usage < KV_CACHE_HAS_ROOM);
     let at_limit = context.server.zip(limit).and_then(|(series, limit)| share_at(evidence, series, limit));
-    match limit.filter(|_| has_room && at_limit.is_some_and(|share| share >= MOST)) {
+    match limit.filter(|_| has_room && at_limit.is_some_and(|share| share >= MAJORITY)) {
         Some(limit) => Some(LatencyCause::RunningLimit {
             limit,
             flag: server.kind.and_then(limit_flag).map(str::to_owned),
@@ -113,7 +108,6 @@ fn queue(
     }
 }
 
-/// The share of pages with requests in the queue in which as many run as may.
 fn share_at(evidence: &LoadEvidence, series: &ServerSeries, limit: f64) -> Option<f64> {
     let (from, to) = evidence.span()?;
     let waiting =
@@ -127,7 +121,6 @@ fn share_at(evidence: &LoadEvidence, series: &ServerSeries, limit: f64) -> Optio
     (!samples.is_empty()).then(|| full as f64 / samples.len() as f64)
 }
 
-/// The flag that limits running requests.
 fn limit_flag(kind: ServerKind) -> Option<&'static str> {
     match kind {
         ServerKind::Vllm => Some("max_num_seqs"),
@@ -138,37 +131,34 @@ fn limit_flag(kind: ServerKind) -> Option<&'static str> {
     }
 }
 
-/// Preempted requests are computed again, also where the queue is short.
 fn preempted(server: Option<&ServerSummary>, parts: &MeanLatency) -> Option<LatencyCause> {
     let server = server?;
-    let many = server.preemptions? / parts.requests as f64 >= MANY_PREEMPTIONS;
+    let many = server.preemptions? / parts.requests as f64 >= PREEMPTIONS_PER_REQUEST;
     many.then_some(LatencyCause::KvCacheFull {
         preemptions: server.preemptions,
         usage_max: server.kv_cache_usage_max,
     })
 }
 
-/// The time to the first token is most of all, and one part is most of it.
 fn first_token(server: Option<&ServerSummary>, parts: &MeanLatency) -> Option<LatencyCause> {
-    if parts.ttft_ns < MOST * parts.e2e_ns {
+    if parts.ttft_ns < MAJORITY * parts.e2e_ns {
         return None;
     }
-    if parts.prefill_ns? >= MOST * parts.ttft_ns {
+    if parts.prefill_ns? >= MAJORITY * parts.ttft_ns {
         let prompts = server.and_then(|server| server.prompt_tokens);
         return Some(LatencyCause::Prefill {
             prompt_tokens: prompts.map(|tokens| tokens / parts.requests as f64),
             prefix_hit_rate: server.and_then(|server| server.prefix_hit_rate),
         });
     }
-    (parts.front_end_ns? >= MOST * parts.ttft_ns).then_some(LatencyCause::FrontEnd)
+    (parts.front_end_ns? >= MAJORITY * parts.ttft_ns).then_some(LatencyCause::FrontEnd)
 }
 
 fn decode(evidence: &LoadEvidence, context: &LoadContext<'_>, parts: &MeanLatency) -> Option<LatencyCause> {
-    (parts.decode_ns > 0.0 && parts.decode_ns >= MOST_OF_ALL * parts.e2e_ns)
+    (parts.decode_ns > 0.0 && parts.decode_ns >= DECODE_MAJORITY * parts.e2e_ns)
         .then(|| LatencyCause::Decode { running_mean: running(evidence, context) })
 }
 
-/// Mean running requests while there was load.
 fn running(evidence: &LoadEvidence, context: &LoadContext<'_>) -> Option<f64> {
     let (from, to) = evidence.span()?;
     let samples = context.server?.within(from, to);

@@ -9,21 +9,11 @@ use crate::scrape::{
 const MS: i64 = 1_000_000;
 
 fn client() -> ClientHealth {
-    ClientHealth {
-        valid: true,
-        reasons: Vec::new(),
-        send_lag_p50_ns: None,
-        send_lag_p99_ns: None,
-        loop_lag_p99_ns: None,
-        receive_delay_p50_ns: None,
-        receive_delay_p99_ns: None,
-        cpu_ns: 0,
-        busiest_thread: None,
-        cpu_per_chunk_ns: None,
-        peak_rss_bytes: None,
-        threads: 1,
-        kernel_timestamps: false,
-    }
+    ClientHealth { valid: true, threads: 1, ..ClientHealth::default() }
+}
+
+fn context<'a>(server: Option<&'a ServerSeries>, client: &'a ClientHealth) -> LoadContext<'a> {
+    LoadContext { server, client, offered_per_s: None, excluded: &[] }
 }
 
 /// Requests sent every `every` ms, each with its first chunk after `ttft` ms and `chunks` more, `gap` ms apart.
@@ -36,7 +26,6 @@ fn requests(count: i64, every: i64, ttft: i64, chunks: i64, gap: i64) -> LoadEvi
     evidence
 }
 
-/// What a server says at the begin and the end of a load test, and every 100 ms between.
 #[derive(Clone, Copy)]
 struct Server {
     requests: f64,
@@ -76,22 +65,17 @@ impl Server {
                 .with_counter(ServerCounter::PromptTokens, requests * self.prompt_tokens)
                 .with_totals(ServerDistribution::QueueTime, requests * self.queue_s, requests)
                 .with_totals(ServerDistribution::PrefillTime, requests * self.prefill_s, requests);
-            let page = ServerPage { kind: ServerKind::Vllm, sample, buckets: Vec::new(), damaged: 0 };
-            series.push(page, at * MS, 0);
+            let page = ServerPage { kind: ServerKind::Vllm, sample };
+            series.push(page, at * MS);
         }
         series
     }
 }
 
 fn find(evidence: &LoadEvidence, server: &ServerSeries, limit: Option<f64>) -> Option<LatencyFinding> {
-    let context = LoadContext {
-        server: Some(server),
-        client: &client(),
-        offered_per_s: None,
-        running_limit: limit,
-        excluded: &[],
-    };
-    find_latency_cause(evidence, &context)
+    let mut server = server.clone();
+    server.running_limit = limit;
+    find_latency_cause(evidence, &context(Some(&server), &client()))
 }
 
 /// 100 requests in 10 s, TTFT 360 ms, of which 310 in the queue; decode of 32 × 10 ms.
@@ -215,13 +199,8 @@ fn a_scheduler_that_stands_still() {
         finding.sentence
     );
     // Also where the server says nothing of itself.
-    let context = LoadContext {
-        server: None,
-        client: &client(),
-        offered_per_s: None,
-        running_limit: None,
-        excluded: &[],
-    };
+    let client = client();
+    let context = context(None, &client);
     assert!(matches!(
         find_latency_cause(&evidence, &context).unwrap().cause,
         LatencyCause::Stalls { count: 3, .. }
@@ -275,13 +254,7 @@ fn the_client_comes_first() {
     let (evidence, server) = queued();
     let client = ClientHealth { valid: false, reasons: vec!["sent 20 ms late".to_owned()], ..client() };
     let series = server.series(11_000);
-    let context = LoadContext {
-        server: Some(&series),
-        client: &client,
-        offered_per_s: None,
-        running_limit: Some(64.0),
-        excluded: &[],
-    };
+    let context = context(Some(&series), &client);
     let finding = find_latency_cause(&evidence, &context).unwrap();
     assert_eq!(
         finding.sentence,
@@ -302,14 +275,11 @@ fn the_client_comes_first() {
 #[test]
 fn an_overload_is_told() {
     let (evidence, server) = queued();
-    let series = server.series(11_000);
-    let context = LoadContext {
-        server: Some(&series),
-        client: &client(),
-        offered_per_s: Some(20.0),
-        running_limit: Some(64.0),
-        excluded: &[],
-    };
+    let mut series = server.series(11_000);
+    series.running_limit = Some(64.0);
+    let client = client();
+    let known = context(Some(&series), &client);
+    let context = LoadContext { offered_per_s: Some(20.0), ..known };
     let sentence = find_latency_cause(&evidence, &context).unwrap().sentence;
     // 100 requests in 99 × 0.1 + 0.68 s.
     assert!(
@@ -329,8 +299,8 @@ fn the_queue_of_a_server_without_queue_times_is_of_littles_law() {
             .with_gauge(ServerGauge::Waiting, waiting)
             .with_gauge(ServerGauge::Running, 4.0)
             .with_counter(ServerCounter::GeneratedTokens, 1.0);
-        let page = ServerPage { kind: ServerKind::LlamaCpp, sample, buckets: Vec::new(), damaged: 0 };
-        series.push(page, at * 100 * MS, 0);
+        let page = ServerPage { kind: ServerKind::LlamaCpp, sample };
+        series.push(page, at * 100 * MS);
     }
     let finding = find(&evidence, &series, Some(4.0)).unwrap();
     assert!(finding.parts.queue_is_estimated);

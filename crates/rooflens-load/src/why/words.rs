@@ -4,7 +4,7 @@ use super::{LatencyCause, MeanLatency};
 use crate::scrape::ServerKind;
 
 /// Served below this share of what was offered: overload.
-const KEEPS_UP: f64 = 0.95;
+const MIN_SERVED_SHARE: f64 = 0.95;
 
 pub(super) fn sentence(
     cause: &LatencyCause,
@@ -66,8 +66,10 @@ pub(super) fn sentence(
             time(parts.ttft_ns)
         ),
     };
-    let served =
-        parts.requests_per_s.zip(offered_per_s).filter(|(served, offered)| *served < KEEPS_UP * offered);
+    let served = parts
+        .requests_per_s
+        .zip(offered_per_s)
+        .filter(|(served, offered)| *served < MIN_SERVED_SHARE * offered);
     if let Some((served, offered)) = served {
         text.push_str(&format!("; {offered:.1} requests/s were offered, {served:.1} served"));
     }
@@ -124,7 +126,6 @@ fn lower(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
 }
 
-/// Three digits.
 fn time(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns >= 1e9 => (ns / 1e9, "s"),

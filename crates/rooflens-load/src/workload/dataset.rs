@@ -1,54 +1,38 @@
 //! Sessions of a file's samples.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::error::OpenWorkloadError;
-use super::facts::{LengthFacts, WorkloadFacts};
-use super::kit::Kit;
+use super::kit::{Kit, OpenWorkload};
 use super::samples::{Exchange, Sample, SampleKind, read};
 use super::script::{Script, ScriptTurn, TurnContent, session};
-use super::spec::PromptSource;
-use super::synthetic::Opened;
+use super::spec::FileFormat;
 use crate::plan::{Api, LoadSession, SessionShape, SessionSource};
 
 struct FileSessions {
     kit: Kit,
     samples: Vec<Sample>,
-    repeat: bool,
     next: u64,
 }
 
-/// A turn and the reply that the file has for it.
 type TurnAndReply = (TurnContent, Option<String>);
 
-pub(super) fn open(kit: Kit) -> Result<Opened, OpenWorkloadError> {
-    let PromptSource::File { path, format, limit, shuffle, repeat } = kit.spec.prompts.clone() else {
-        return Err(OpenWorkloadError::spec("prompts are not from a file"));
-    };
-    let mut samples = read(&path, format, limit)?;
-    if let Some(sample) = samples.list.iter().find(|sample| !fits(&sample.kind, kit.spec.api)) {
-        let problem = format!("sample {} cannot be sent to {}", sample.id, kit.spec.api.path());
-        return Err(OpenWorkloadError::File { path, problem });
+pub(super) fn open(kit: Kit, path: &Path, format: FileFormat) -> Result<OpenWorkload, OpenWorkloadError> {
+    let samples = read(path, format)?;
+    if let Some(sample) = samples.iter().find(|sample| !fits(&sample.kind, kit.spec.api)) {
+        let api = kit.spec.api.path();
+        return Err(format!("{}: sample {} cannot be sent to {api}", path.display(), sample.id).into());
     }
-    if shuffle {
-        samples.list.shuffle(&mut ChaCha8Rng::seed_from_u64(kit.spec.seed));
-    }
-    let facts = WorkloadFacts {
-        sessions: (!repeat).then_some(samples.list.len() as u64),
-        output_tokens: kit.spec.output_tokens.as_ref().map(LengthFacts::of_spec),
-        prompt_tokens_unknown: kit.prompt_tokens_unknown(),
-        skipped: samples.skipped,
-        ..WorkloadFacts::default()
-    };
-    Ok((Box::new(FileSessions { kit, samples: samples.list, repeat, next: 0 }), facts))
+    let prompts = format!("endlessly repeated samples of {}", path.display());
+    let (tokens, description) = (kit.counter.clone(), kit.spec.description(prompts));
+    let source = Box::new(FileSessions { kit, samples, next: 0 });
+    Ok(OpenWorkload { source, tokens, description, arrival_span_s: None })
 }
 
-/// Whether an endpoint takes such a sample.
 fn fits(kind: &SampleKind, api: Api) -> bool {
     match kind {
         SampleKind::Single(TurnContent::Ids(_)) => api == Api::Completions,
@@ -64,18 +48,14 @@ fn fits(kind: &SampleKind, api: Api) -> bool {
 
 impl SessionSource for FileSessions {
     fn next(&mut self) -> Option<LoadSession> {
-        let number = self.advance()?;
-        self.session(number)
+        self.next += 1;
+        self.session(self.next - 1)
     }
 
     fn skip(&mut self) -> Option<SessionShape> {
-        let number = self.advance()?;
-        let sample = self.sample(number)?;
-        let mut rng = self.kit.rng(number);
-        if sample.lora.is_none() {
-            self.kit.model_of(number, &mut rng);
-        }
-        let most = self.kit.turns_of(&mut rng) as usize;
+        self.next += 1;
+        let sample = self.sample(self.next - 1)?;
+        let most = self.kit.turns() as usize;
         let turns = match &sample.kind {
             SampleKind::ShareGpt(exchanges) => exchanges.len().min(most),
             SampleKind::Chat(exchanges) if self.kit.spec.conversation.is_some() => exchanges.len().min(most),
@@ -86,12 +66,6 @@ impl SessionSource for FileSessions {
 }
 
 impl FileSessions {
-    fn advance(&mut self) -> Option<u64> {
-        let number = self.next;
-        self.next += 1;
-        (self.repeat || number < self.samples.len() as u64).then_some(number)
-    }
-
     fn sample(&self, number: u64) -> Option<&Sample> {
         self.samples.get(number.checked_rem(self.samples.len() as u64)? as usize)
     }
@@ -101,25 +75,24 @@ impl FileSessions {
         let mut rng = self.kit.rng(number);
         let (lora, model) = match &sample.lora {
             Some(lora) => (Some(Arc::clone(lora)), Arc::clone(lora)),
-            None => self.kit.model_of(number, &mut rng),
+            None => self.kit.model_of(number),
         };
-        let count = self.kit.turns_of(&mut rng) as usize;
-        let mut contents = self.contents(sample, count);
+        let mut contents = self.contents(sample, self.kit.turns() as usize);
         if let Some((TurnContent::Text { images, .. }, _)) = contents.first_mut()
             && images.is_empty()
         {
-            *images = self.kit.images_of(number, &mut rng);
+            *images = self.kit.images_of(&mut rng);
         }
         let turns = contents.into_iter().enumerate();
         let turns = turns.map(|(turn, content)| self.turn(turn, content, sample, &mut rng)).collect();
         let script = Script {
-            id: self.kit.spec.conversation.as_ref().map(|_| Arc::from(format!("session-{number}"))),
+            id: self.kit.session_id(number),
             sample: Some(Arc::clone(&sample.id)),
             arrival: None,
             model,
             lora,
             turns,
-            tools: None,
+            is_agent: false,
         };
         Some(session(&self.kit.writer, script))
     }
@@ -139,7 +112,7 @@ impl FileSessions {
 
     fn as_ids(&self, content: TurnContent) -> TurnContent {
         match (&content, &self.kit.counter) {
-            (TurnContent::Text { text, .. }, Some(counter)) if self.kit.spec.body.token_ids => {
+            (TurnContent::Text { text, .. }, Some(counter)) if self.kit.spec.token_ids => {
                 counter.ids(text, true).map_or(content, TurnContent::Ids)
             }
             _ => content,
@@ -154,7 +127,7 @@ impl FileSessions {
         rng: &mut ChaCha8Rng,
     ) -> ScriptTurn {
         let conversation = self.kit.spec.conversation.as_ref().filter(|_| turn > 0);
-        let delay = conversation.map_or(Duration::ZERO, |conversation| conversation.think.draw(rng));
+        let delay = conversation.map_or(Duration::ZERO, |conversation| conversation.think);
         let counter = self.kit.counter.as_ref();
         let reply_tokens = || counter.zip(reply.as_deref()).and_then(|(counter, reply)| counter.count(reply));
         let max_output_tokens = match &self.kit.spec.output_tokens {
@@ -164,7 +137,7 @@ impl FileSessions {
             }
             None => None,
         };
-        let is_known = turn == 0 && self.kit.prompt_tokens_unknown().is_none();
+        let is_known = turn == 0 && self.kit.knows_prompt_tokens();
         let prompt_tokens = match &content {
             _ if !is_known => None,
             TurnContent::Ids(ids) => u32::try_from(ids.len()).ok(),

@@ -11,63 +11,14 @@ use flate2::{Compression, Crc};
 use rand::Rng as _;
 use rand_chacha::ChaCha8Rng;
 
-use super::error::OpenWorkloadError;
-use super::spec::ImageSpec;
+use super::error::{OpenWorkloadError, unreadable};
 
 const SIGNATURE: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'];
-const MAX_PIXELS: u64 = 64 << 20;
 
-/// Images for prompts.
-#[derive(Debug)]
-pub(super) enum Images {
-    Noise { width: u32, height: u32, count: u32 },
-    Urls(Vec<Arc<str>>),
-}
-
-impl Images {
-    pub(super) fn open(spec: &ImageSpec) -> Result<Self, OpenWorkloadError> {
-        match spec {
-            ImageSpec::Noise { width, height, count } => {
-                let pixels = (u64::from(*width) * u64::from(*height)).saturating_mul(u64::from(*count));
-                if pixels == 0 || pixels > MAX_PIXELS {
-                    let problem = format!(
-                        "{count} images of {width}×{height} are not between 1 and {MAX_PIXELS} pixels"
-                    );
-                    return Err(OpenWorkloadError::Spec(problem));
-                }
-                Ok(Images::Noise { width: *width, height: *height, count: *count })
-            }
-            ImageSpec::Files { paths } if paths.is_empty() => {
-                Err(OpenWorkloadError::spec("a list of image files should not be empty"))
-            }
-            ImageSpec::Files { paths } => {
-                Ok(Images::Urls(paths.iter().map(|path| file_url(path)).collect::<Result<_, _>>()?))
-            }
-        }
-    }
-
-    /// The images of a session's first prompt.
-    pub(super) fn of_session(&self, number: u64, rng: &mut ChaCha8Rng) -> Vec<Arc<str>> {
-        match self {
-            Images::Noise { width, height, count } => {
-                (0..*count).map(|_| data_url("image/png", &noise_png(*width, *height, rng)).into()).collect()
-            }
-            Images::Urls(urls) => {
-                let index = number.checked_rem(urls.len() as u64).unwrap_or_default() as usize;
-                urls.get(index).cloned().into_iter().collect()
-            }
-        }
-    }
-}
-
-/// A file as a data URL.
 pub(super) fn file_url(path: &Path) -> Result<Arc<str>, OpenWorkloadError> {
-    let bytes =
-        std::fs::read(path).map_err(|source| OpenWorkloadError::Read { path: path.to_owned(), source })?;
-    let kind = media_type(&bytes).ok_or_else(|| OpenWorkloadError::File {
-        path: path.to_owned(),
-        problem: "not a PNG, JPEG, WebP or GIF".to_owned(),
-    })?;
+    let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let kind =
+        media_type(&bytes).ok_or_else(|| format!("{}: not a PNG, JPEG, WebP or GIF", path.display()))?;
     Ok(data_url(kind, &bytes).into())
 }
 
@@ -89,6 +40,10 @@ fn data_url(kind: &str, bytes: &[u8]) -> String {
     let mut url = format!("data:{kind};base64,");
     STANDARD.encode_string(bytes, &mut url);
     url
+}
+
+pub(super) fn noise_url(width: u32, height: u32, rng: &mut ChaCha8Rng) -> Arc<str> {
+    data_url("image/png", &noise_png(width, height, rng)).into()
 }
 
 /// A PNG of 8-bit RGB noise. Noise does not compress, so it is stored.
@@ -152,24 +107,18 @@ mod tests {
     }
 
     #[test]
-    fn every_session_has_its_own_noise() {
-        let images = Images::open(&ImageSpec::Noise { width: 2, height: 2, count: 2 }).unwrap();
+    fn every_image_has_its_own_noise() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let urls = images.of_session(0, &mut rng);
-        assert_eq!(urls.len(), 2);
+        let urls = [noise_url(2, 2, &mut rng), noise_url(2, 2, &mut rng)];
         assert!(urls[0].starts_with("data:image/png;base64,iVBOR"));
         assert_ne!(urls[0], urls[1]);
     }
 
     #[test]
-    fn impossible_images_are_refused() {
-        for (width, height, count) in [(0, 5, 1), (5, 0, 1), (u32::MAX, u32::MAX, 1), (8_000, 8_000, 100)] {
-            assert!(Images::open(&ImageSpec::Noise { width, height, count }).is_err());
-        }
-        assert!(Images::open(&ImageSpec::Files { paths: vec![] }).is_err());
+    fn files_that_are_no_images_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.png");
         std::fs::write(&path, "text").unwrap();
-        assert!(Images::open(&ImageSpec::Files { paths: vec![path] }).is_err());
+        assert!(file_url(&path).is_err());
     }
 }

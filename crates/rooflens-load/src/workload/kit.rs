@@ -7,76 +7,72 @@ use rand_chacha::ChaCha8Rng;
 
 use super::body::BodyWriter;
 use super::error::OpenWorkloadError;
-use super::image::Images;
-use super::length::{LengthSpec, weighted};
+use super::image::noise_url;
+use super::length::LengthSpec;
 use super::spec::{PromptSource, WorkloadSpec};
 use super::tokens::TokenCounter;
-use crate::plan::Api;
+use crate::plan::{Api, SessionSource};
 
-/// What all sources of sessions need.
+/// A workload that is ready to be sent.
+pub struct OpenWorkload {
+    /// Its sessions.
+    pub source: Box<dyn SessionSource>,
+    /// The model's tokenizer, if one was given.
+    pub tokens: Option<TokenCounter>,
+    /// What it is, in one line for people.
+    pub description: String,
+    /// From the first to the last arrival; `None` without arrival times.
+    pub arrival_span_s: Option<f64>,
+}
+
 pub(super) struct Kit {
     pub(super) spec: WorkloadSpec,
     pub(super) writer: Arc<BodyWriter>,
     pub(super) counter: Option<TokenCounter>,
     model: Arc<str>,
     loras: Vec<Arc<str>>,
-    images: Option<Images>,
 }
 
 impl Kit {
     pub(super) fn open(spec: &WorkloadSpec) -> Result<Self, OpenWorkloadError> {
-        check(spec).map_err(OpenWorkloadError::Spec)?;
-        let counter = spec.tokenizer.as_deref().map(TokenCounter::open).transpose()?;
-        let is_file = matches!(spec.prompts, PromptSource::File { .. });
-        let tools = spec.conversation.as_ref().and_then(|conversation| conversation.tools.as_ref());
+        check(spec)?;
         Ok(Kit {
-            writer: Arc::new(BodyWriter::new(spec.api, &spec.body, !is_file, tools)?),
-            counter,
+            writer: Arc::new(BodyWriter::new(spec)),
+            counter: spec.tokenizer.as_deref().map(TokenCounter::open).transpose()?,
             model: spec.model.as_str().into(),
-            loras: spec.loras.iter().map(|lora| lora.name.as_str().into()).collect(),
-            images: spec.images.as_ref().map(Images::open).transpose()?,
+            loras: spec.loras.iter().map(|lora| lora.as_str().into()).collect(),
             spec: spec.clone(),
         })
     }
 
-    /// Draws everything of a session but its words.
     pub(super) fn rng(&self, session: u64) -> ChaCha8Rng {
         let mut rng = ChaCha8Rng::seed_from_u64(self.spec.seed);
         rng.set_stream(session);
         rng
     }
 
-    /// The LoRA adapter of a session, if there are any, and the model it asks for.
-    pub(super) fn model_of(&self, session: u64, rng: &mut ChaCha8Rng) -> (Option<Arc<str>>, Arc<str>) {
-        let weights = self.spec.loras.iter().map(|lora| lora.weight.unwrap_or_default());
-        let index = match self.loras.len() as u64 {
-            0 => return (None, Arc::clone(&self.model)),
-            _ if self.spec.loras.iter().all(|lora| lora.weight.is_some()) => weighted(weights, rng),
-            count => (session % count) as usize,
-        };
-        let lora = self.loras.get(index).cloned();
+    pub(super) fn model_of(&self, session: u64) -> (Option<Arc<str>>, Arc<str>) {
+        let index = session.checked_rem(self.loras.len() as u64);
+        let lora = index.and_then(|index| self.loras.get(index as usize)).cloned();
         let model = lora.clone().unwrap_or_else(|| Arc::clone(&self.model));
         (lora, model)
     }
 
-    pub(super) fn images_of(&self, session: u64, rng: &mut ChaCha8Rng) -> Vec<Arc<str>> {
-        self.images.as_ref().map(|images| images.of_session(session, rng)).unwrap_or_default()
+    pub(super) fn images_of(&self, rng: &mut ChaCha8Rng) -> Vec<Arc<str>> {
+        self.spec.image.map(|(width, height)| noise_url(width, height, rng)).into_iter().collect()
     }
 
-    /// The number of turns of a session.
-    pub(super) fn turns_of(&self, rng: &mut ChaCha8Rng) -> u32 {
-        self.spec.conversation.as_ref().map_or(1, |conversation| conversation.turns.draw(rng).max(1))
+    pub(super) fn turns(&self) -> u32 {
+        self.spec.conversation.as_ref().map_or(1, |conversation| conversation.turns)
     }
 
-    /// Why the number of prompt tokens is not known.
-    pub(super) fn prompt_tokens_unknown(&self) -> Option<String> {
-        let reason = match self.spec.api {
-            _ if self.counter.is_none() => "no tokenizer was given",
-            Api::Chat | Api::Responses => "the server's chat template adds tokens",
-            Api::Rerank => "the server joins query and documents in its own way",
-            Api::Completions | Api::Embeddings => return None,
-        };
-        Some(reason.to_owned())
+    pub(super) fn session_id(&self, number: u64) -> Option<Arc<str>> {
+        self.spec.conversation.as_ref().map(|_| format!("session-{number}").into())
+    }
+
+    /// Whether the tokens of first prompts are known: a chat template or a rerank adds tokens at the server.
+    pub(super) fn knows_prompt_tokens(&self) -> bool {
+        self.counter.is_some() && matches!(self.spec.api, Api::Completions | Api::Embeddings)
     }
 }
 
@@ -90,15 +86,10 @@ fn check(spec: &WorkloadSpec) -> Result<(), String> {
         }
     }
     check_conversation(spec)?;
-    check_loras(spec)?;
-    let has_messages = matches!(spec.api, Api::Chat | Api::Responses);
-    if spec.images.is_some() && !has_messages {
+    if spec.image.is_some() && !matches!(spec.api, Api::Chat | Api::Responses) {
         return Err(format!("{} takes no images: use chat or responses", spec.api.name()));
     }
-    if spec.body.system.is_some() && !has_messages {
-        return Err(format!("{} takes no system message: use chat or responses", spec.api.name()));
-    }
-    if spec.body.token_ids {
+    if spec.token_ids {
         if spec.api != Api::Completions || spec.conversation.is_some() {
             return Err("only single completions take token ids as prompts".to_owned());
         }
@@ -111,15 +102,13 @@ fn check(spec: &WorkloadSpec) -> Result<(), String> {
 
 fn check_conversation(spec: &WorkloadSpec) -> Result<(), String> {
     let Some(conversation) = &spec.conversation else { return Ok(()) };
-    check_length("turns", &conversation.turns)?;
-    if conversation.turns.limits().1 > MOST_TURNS {
+    check_length("turns", &LengthSpec::Fixed(conversation.turns))?;
+    if conversation.turns > MOST_TURNS {
         return Err(format!("a conversation can have at most {MOST_TURNS} turns"));
     }
-    if let Some(tokens) = &conversation.turn_tokens {
+    if let Some(tokens) = &conversation.tool_tokens {
         check_length("turn_tokens", tokens)?;
     }
-    conversation.think.check()?;
-    let is_synthetic = matches!(spec.prompts, PromptSource::Synthetic { .. });
     if !spec.api.is_streamed() {
         return Err(format!("{} has no conversations", spec.api.name()));
     }
@@ -128,31 +117,13 @@ fn check_conversation(spec: &WorkloadSpec) -> Result<(), String> {
             "requests of a trace arrive one by one: they cannot be turns of a conversation".to_owned()
         );
     }
-    if let Some(tools) = &conversation.tools {
-        if spec.api != Api::Chat || !is_synthetic {
-            return Err("tool calls need chat and synthetic prompts".to_owned());
-        }
-        if tools.declared == 0 || tools.declared > 1_000 {
-            return Err("between 1 and 1000 tools can be declared".to_owned());
-        }
+    let is_synthetic = matches!(spec.prompts, PromptSource::Synthetic { .. });
+    if conversation.tool_tokens.is_some() && (spec.api != Api::Chat || !is_synthetic) {
+        return Err("tool calls need chat and synthetic prompts".to_owned());
     }
     Ok(())
 }
 
-fn check_loras(spec: &WorkloadSpec) -> Result<(), String> {
-    let weights = || spec.loras.iter().filter_map(|lora| lora.weight);
-    if weights().any(|weight| !weight.is_finite() || weight < 0.0) {
-        return Err("weights of LoRA adapters should be finite and at least 0".to_owned());
-    }
-    match weights().count() {
-        0 => Ok(()),
-        count if count < spec.loras.len() => Err("either all LoRA adapters have a weight or none".to_owned()),
-        _ if weights().sum::<f64>() > 0.0 => Ok(()),
-        _ => Err("weights of LoRA adapters should have a sum above 0".to_owned()),
-    }
-}
-
-/// Lengths of requests are at least 1.
 pub(super) fn check_length(name: &str, length: &LengthSpec) -> Result<(), String> {
     length.check().map_err(|problem| format!("{name}: {problem}"))?;
     match length.limits() {

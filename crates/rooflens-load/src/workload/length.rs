@@ -2,22 +2,20 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, Exp1, StandardNormal};
-use schemars::JsonSchema;
+use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 /// No length is drawn above this: a distribution with a long tail must not ask for more memory than there is.
-pub const MAX_LENGTH: u32 = 16_000_000;
+pub(crate) const MAX_LENGTH: u32 = 16_000_000;
 
 /// A distribution of lengths in tokens, or of counts. Written as `100`, `100-200`, `normal:MEAN,STD`,
 /// `lognormal:MEDIAN,SIGMA` (sigma of the logarithm), `hist:LENGTH=WEIGHT,…`; `normal` and `lognormal` may end with
 /// `,MIN,MAX`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "String")]
+#[serde(try_from = "String", into = "String")]
 pub enum LengthSpec {
     /// Always the same.
     Fixed(u32),
@@ -50,54 +48,21 @@ pub enum LengthSpec {
         /// Largest.
         max: u32,
     },
-    /// Chosen from a list.
-    Histogram(Vec<LengthBin>),
+    /// Lengths and how likely each is, relative to the others.
+    Histogram(Vec<(u32, f64)>),
 }
 
-/// A length of a histogram.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LengthBin {
-    /// The length.
-    pub(crate) length: u32,
-    /// How likely it is, relative to the others.
-    pub(crate) weight: f64,
-}
-
-/// A number or a text, as a length may be written in JSON.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Number(u32),
-    Text(String),
-}
-
-impl TryFrom<Written> for LengthSpec {
+impl TryFrom<String> for LengthSpec {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
-        match written {
-            Written::Number(length) => Ok(LengthSpec::Fixed(length)),
-            Written::Text(text) => text.parse(),
-        }
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 
 impl From<LengthSpec> for String {
     fn from(length: LengthSpec) -> String {
         length.to_string()
-    }
-}
-
-impl JsonSchema for LengthSpec {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "LengthSpec".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": ["string", "integer"],
-            "description": "100, 100-200, normal:MEAN,STD, lognormal:MEDIAN,SIGMA or hist:LENGTH=WEIGHT,…",
-        })
     }
 }
 
@@ -118,7 +83,7 @@ impl fmt::Display for LengthSpec {
             }
             LengthSpec::Histogram(bins) => {
                 let bins: Vec<String> =
-                    bins.iter().map(|bin| format!("{}={}", bin.length, bin.weight)).collect();
+                    bins.iter().map(|(length, weight)| format!("{length}={weight}")).collect();
                 write!(formatter, "hist:{}", bins.join(","))
             }
         }
@@ -163,10 +128,10 @@ fn two_and_limits(values: &str) -> Result<([f64; 2], u32, u32), String> {
     }
 }
 
-fn bin(text: &str) -> Result<LengthBin, String> {
+fn bin(text: &str) -> Result<(u32, f64), String> {
     let (length, weight) =
         text.split_once('=').ok_or_else(|| format!("{text} should be LENGTH=WEIGHT, as 128=3"))?;
-    Ok(LengthBin { length: whole(length)?, weight: number(weight)? })
+    Ok((whole(length)?, number(weight)?))
 }
 
 fn number(text: &str) -> Result<f64, String> {
@@ -184,9 +149,6 @@ fn whole(text: &str) -> Result<u32, String> {
 
 impl LengthSpec {
     /// Whether lengths can be drawn from it; lengths of 0 are allowed.
-    ///
-    /// # Errors
-    /// What is wrong with it, for people.
     pub(crate) fn check(&self) -> Result<(), String> {
         let (least, most) = self.limits();
         if most > MAX_LENGTH {
@@ -204,8 +166,8 @@ impl LengthSpec {
                 }
             }
             LengthSpec::Histogram(bins) => {
-                let is_usable = |bin: &LengthBin| bin.weight.is_finite() && bin.weight >= 0.0;
-                let total: f64 = bins.iter().map(|bin| bin.weight).sum();
+                let is_usable = |(_, weight): &(u32, f64)| weight.is_finite() && *weight >= 0.0;
+                let total: f64 = bins.iter().map(|(_, weight)| weight).sum();
                 let is_total_usable = total > 0.0 && total.is_finite();
                 if !is_total_usable || !bins.iter().all(is_usable) {
                     return Err("a histogram needs weights of at least 0 with a sum above 0".to_owned());
@@ -216,8 +178,6 @@ impl LengthSpec {
         Ok(())
     }
 
-    /// Smallest and largest length that may be drawn.
-    #[must_use]
     pub(crate) fn limits(&self) -> (u32, u32) {
         match self {
             LengthSpec::Fixed(length) => (*length, *length),
@@ -225,23 +185,8 @@ impl LengthSpec {
             | LengthSpec::Normal { min, max, .. }
             | LengthSpec::LogNormal { min, max, .. } => (*min, *max),
             LengthSpec::Histogram(bins) => {
-                let lengths = || bins.iter().filter(|bin| bin.weight > 0.0).map(|bin| bin.length);
+                let lengths = || bins.iter().filter(|(_, weight)| *weight > 0.0).map(|(length, _)| *length);
                 (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0))
-            }
-        }
-    }
-
-    /// Mean of the distribution, before rounding and clamping.
-    #[must_use]
-    pub fn mean(&self) -> f64 {
-        match self {
-            LengthSpec::Fixed(length) => f64::from(*length),
-            LengthSpec::Uniform { min, max } => f64::midpoint(f64::from(*min), f64::from(*max)),
-            LengthSpec::Normal { mean, .. } => *mean,
-            LengthSpec::LogNormal { median, sigma, .. } => median * (sigma * sigma / 2.0).exp(),
-            LengthSpec::Histogram(bins) => {
-                let total: f64 = bins.iter().map(|bin| bin.weight).sum();
-                bins.iter().map(|bin| f64::from(bin.length) * bin.weight).sum::<f64>() / total
             }
         }
     }
@@ -259,15 +204,14 @@ impl LengthSpec {
                 rounded(median * (sigma * deviate).exp(), *min, *max)
             }
             LengthSpec::Histogram(bins) => {
-                let weights = bins.iter().map(|bin| bin.weight);
-                bins.get(weighted(weights, rng)).map_or(0, |bin| bin.length)
+                let weights = bins.iter().map(|(_, weight)| *weight);
+                bins.get(weighted(weights, rng)).map_or(0, |(length, _)| *length)
             }
         }
     }
 }
 
-/// The index of one of the weights, which are at least 0 with a sum above 0.
-pub(crate) fn weighted(weights: impl Iterator<Item = f64> + Clone, rng: &mut ChaCha8Rng) -> usize {
+fn weighted(weights: impl Iterator<Item = f64> + Clone, rng: &mut ChaCha8Rng) -> usize {
     let mut rest = rng.random::<f64>() * weights.clone().sum::<f64>();
     let mut last = 0;
     for (index, weight) in weights.enumerate().filter(|(_, weight)| *weight > 0.0) {
@@ -283,61 +227,6 @@ pub(crate) fn weighted(weights: impl Iterator<Item = f64> + Clone, rng: &mut Cha
 /// A cast of a float saturates, so that no deviate is out of range.
 fn rounded(value: f64, min: u32, max: u32) -> u32 {
     (value.round() as u32).clamp(min, max.max(min))
-}
-
-/// A distribution of delays.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DelaySpec {
-    /// Always this many seconds.
-    Fixed(f64),
-    /// Exponential with this mean in seconds.
-    Exponential(f64),
-}
-
-impl Default for DelaySpec {
-    fn default() -> Self {
-        DelaySpec::Fixed(0.0)
-    }
-}
-
-impl FromStr for DelaySpec {
-    type Err = String;
-
-    /// `2.5` or `exp:2.5`, in seconds.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let delay = match text.trim().strip_prefix("exp:") {
-            Some(mean) => DelaySpec::Exponential(number(mean)?),
-            None => DelaySpec::Fixed(number(text)?),
-        };
-        delay.check()?;
-        Ok(delay)
-    }
-}
-
-impl DelaySpec {
-    /// A year: longer than any load test, and far from what overflows.
-    const MAX_SECONDS: f64 = 365.0 * 86_400.0;
-
-    pub(crate) fn check(self) -> Result<(), String> {
-        let (DelaySpec::Fixed(seconds) | DelaySpec::Exponential(seconds)) = self;
-        if (0.0..=Self::MAX_SECONDS).contains(&seconds) {
-            Ok(())
-        } else {
-            Err(format!("a delay of {seconds} s is not between 0 s and a year"))
-        }
-    }
-
-    pub(crate) fn draw(self, rng: &mut ChaCha8Rng) -> Duration {
-        let seconds = match self {
-            DelaySpec::Fixed(seconds) => seconds,
-            DelaySpec::Exponential(mean) => {
-                let deviate: f64 = Exp1.sample(rng);
-                mean * deviate
-            }
-        };
-        Duration::try_from_secs_f64(seconds.clamp(0.0, Self::MAX_SECONDS)).unwrap_or_default()
-    }
 }
 
 #[cfg(test)]
@@ -367,7 +256,6 @@ mod tests {
             let json = serde_json::to_string(&length).unwrap();
             assert_eq!(serde_json::from_str::<LengthSpec>(&json).unwrap(), length);
         }
-        assert_eq!(serde_json::from_str::<LengthSpec>("64").unwrap(), LengthSpec::Fixed(64));
     }
 
     #[test]
@@ -379,10 +267,6 @@ mod tests {
         assert!((mean_of("hist:128=3,1024=1") - 352.0).abs() < 8.0);
         let expected = 512.0 * (0.32_f64).exp();
         assert!((mean_of("lognormal:512,0.8") - expected).abs() < 15.0, "{expected}");
-        for text in ["100", "100-200", "normal:512,100", "hist:128=3,1024=1", "lognormal:512,0.8"] {
-            let length: LengthSpec = text.parse().unwrap();
-            assert!((length.mean() - mean_of(text)).abs() < 15.0, "{text}");
-        }
     }
 
     #[test]
@@ -413,43 +297,10 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for text in [
-            "",
-            "-5",
-            "5-",
-            "9-3",
-            "1.5",
-            "nan",
-            "normal:1",
-            "normal:nan,1",
-            "normal:inf,1",
-            "normal:1,-1",
-            "normal:5,1,9,3",
-            "lognormal:1,2,3",
-            "hist:",
-            "hist:1",
-            "hist:1=0",
-            "hist:1=-1",
-            "hist:1=nan",
-            "zipf:3",
-            "99999999999",
-            "17000000",
-            "normal:5,1,1,17000000",
-        ] {
+        let nonsense = "-5 5- 9-3 1.5 nan normal:1 normal:nan,1 normal:inf,1 normal:1,-1 normal:5,1,9,3 lognormal:1,2,3 hist: \
+            hist:1 hist:1=0 hist:1=-1 hist:1=nan zipf:3 99999999999 17000000 normal:5,1,1,17000000";
+        for text in nonsense.split(' ').chain([""]) {
             assert!(text.parse::<LengthSpec>().is_err(), "{text}");
         }
-        for text in ["", "-1", "nan", "inf", "exp:", "exp:-1", "1e300"] {
-            assert!(text.parse::<DelaySpec>().is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn delays_have_their_mean() {
-        let mut rng = ChaCha8Rng::seed_from_u64(3);
-        assert_eq!("1.5".parse::<DelaySpec>().unwrap().draw(&mut rng), Duration::from_millis(1_500));
-        let think: DelaySpec = "exp:2".parse().unwrap();
-        let mean = (0..100_000).map(|_| think.draw(&mut rng).as_secs_f64()).sum::<f64>() / 100_000.0;
-        // Standard error 2 / 316.
-        assert!((mean - 2.0).abs() < 0.05, "{mean}");
     }
 }

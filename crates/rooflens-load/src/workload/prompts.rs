@@ -8,7 +8,6 @@ use rand_chacha::ChaCha8Rng;
 
 use super::error::OpenWorkloadError;
 use super::tokens::TokenCounter;
-use super::words::COMMON;
 
 /// Enough that three of them tell billions of prompts apart.
 const MOST_WORDS: usize = 2_048;
@@ -18,7 +17,26 @@ const TRIAL_SEQUENCES: u64 = 8;
 const TRIAL_WORDS: usize = 256;
 const MOST_CORRECTIONS: usize = 4;
 
-/// A word, and what it adds to a text.
+/// Words for prompts without a tokenizer: so common that a typical BPE vocabulary has each of them, with the space
+/// before, as one token.
+const COMMON: &str = "time people way day man thing woman life child world school state family student \
+group country problem hand part place case week company system program question work government number night point \
+home water room mother area money story fact month lot right study book eye job word business issue side kind head \
+house service friend father power hour game line end member law car city community name president team minute idea \
+body information back parent face others level office door health person art war history party result change morning \
+reason research girl guy moment air teacher force education foot boy age policy music market sense nation plan \
+college interest death experience effect use class control field development role effort rate heart drug show leader \
+light voice wife police mind price report decision son view relationship town road arm difference value building \
+action season society tax director position player record paper space ground form event official matter center couple \
+site project activity star table need court oil situation cost industry figure street image phone data picture \
+practice piece land product doctor wall patient worker news test movie north love step baby computer type attention \
+film tree source organization look window evidence population board field key fire future dog hospital wind island \
+river summer winter spring stone bridge garden forest mountain village ocean engine signal network memory process \
+machine letter number order color metal glass paper cloud stage frame sound track method theory model layer token \
+early late large small young old long little great high different important public able good new first last own other \
+make take come see know get give find think tell become leave feel put bring begin keep hold write stand hear let mean \
+set meet run pay sit speak lie lead read grow lose fall send build stay cut reach kill raise pass sell decide return";
+
 struct Word {
     text: Box<str>,
     /// Tokens of the word at the beginning of a text, without special tokens.
@@ -27,22 +45,17 @@ struct Word {
     id: u32,
 }
 
-/// Makes texts.
 pub(super) struct PromptMaker {
     seed: u64,
     words: Vec<Word>,
-    /// Indices of words that a text may begin with.
     heads: Vec<usize>,
     counter: Option<TokenCounter>,
-    /// Special tokens that the tokenizer adds to a prompt.
     special_tokens: u32,
     /// Whether tokens of a text are the sum of its words', as far as trials say.
     is_additive: bool,
-    /// Whether lengths are exact, as far as trials say.
     is_exact: bool,
 }
 
-/// A text and its length, where that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SizedText {
     pub(super) text: String,
@@ -52,11 +65,8 @@ pub(super) struct SizedText {
 /// What a sequence of words is for. Two different ones differ within their first words, whatever the seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// A session's own words in a turn.
     Own { session: u64, turn: u32 },
-    /// One of the prefixes that sessions share.
     Shared { group: u32 },
-    /// A block of a trace, by its hash.
     Block { hash: u64 },
 }
 
@@ -67,7 +77,7 @@ impl PromptMaker {
             None => (common_words(None), 0),
         };
         if words.is_empty() {
-            return Err(OpenWorkloadError::spec("the tokenizer refuses every word that prompts are made of"));
+            return Err("the tokenizer refuses every word that prompts are made of".to_owned().into());
         }
         let shortest = words.iter().map(|word| word.head_tokens).min().unwrap_or(1);
         let mut heads: Vec<usize> =
@@ -82,16 +92,10 @@ impl PromptMaker {
         Ok(maker)
     }
 
-    /// Whether lengths are exact.
     pub(super) fn is_exact(&self) -> bool {
         self.is_exact
     }
 
-    pub(super) fn counter(&self) -> Option<&TokenCounter> {
-        self.counter.as_ref()
-    }
-
-    /// The shortest prompt that is not empty, with special tokens.
     pub(super) fn shortest_prompt(&self) -> u32 {
         if !self.is_additive {
             return self.special_tokens + 1;
@@ -119,7 +123,6 @@ impl PromptMaker {
         })
     }
 
-    /// Endless words.
     pub(super) fn sequence(&self, purpose: Purpose) -> impl Iterator<Item = usize> + use<'_> {
         let (domain, number) = match purpose {
             Purpose::Own { session, turn } => (u64::from(turn) << 2, session),
@@ -159,13 +162,11 @@ impl PromptMaker {
         SizedText { text: self.joined(&chosen), tokens }
     }
 
-    /// How many words, the first of which is known, have this many tokens: at least one.
     pub(super) fn words_for(&self, first: Option<usize>, tokens: u32) -> usize {
         let head_tokens = first.map_or(1, |index| self.words[index].head_tokens);
         (tokens.saturating_sub(head_tokens) + 1) as usize
     }
 
-    /// The first words of a text that have `tokens` tokens.
     pub(super) fn prefix(
         &self,
         purpose: Purpose,
@@ -181,7 +182,6 @@ impl PromptMaker {
         words.take(count)
     }
 
-    /// Token ids of a prompt: one per word, no special ones.
     pub(super) fn ids(&self, words: impl Iterator<Item = usize>, tokens: u32) -> Vec<u32> {
         words.take(tokens as usize).map(|index| self.words[index].id).collect()
     }

@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::de::{Error as _, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{Error as _, SeqAccess, Visitor};
 use serde_json::{Value, json};
 
-use super::error::OpenWorkloadError;
+use super::error::{OpenWorkloadError, unreadable};
 use super::image::file_url;
 use super::script::{TurnContent, text_of};
 use super::spec::FileFormat;
@@ -16,7 +16,6 @@ use super::spec::FileFormat;
 /// Longer lines are no prompts.
 const MOST_LINE_BYTES: u64 = 64 << 20;
 
-/// A sample of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sample {
     pub(super) id: Arc<str>,
@@ -27,63 +26,41 @@ pub(super) struct Sample {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum SampleKind {
-    /// One request.
     Single(TurnContent),
-    /// `conversations` of ShareGPT.
     ShareGpt(Vec<Exchange>),
-    /// `messages` of a chat.
     Chat(Vec<Exchange>),
 }
 
-/// What was said until a reply, and the reply.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Exchange {
     pub(super) messages: Vec<Value>,
     pub(super) reply: Option<Value>,
 }
 
-/// What a file holds.
-#[derive(Debug, Default)]
-pub(super) struct Samples {
-    pub(super) list: Vec<Sample>,
-    pub(super) skipped: u64,
+#[derive(Default)]
+struct Samples {
+    list: Vec<Sample>,
+    skipped: u64,
 }
 
-/// Reads a file, up to `limit` samples.
-pub(super) fn read(
-    path: &Path,
-    format: FileFormat,
-    limit: Option<u64>,
-) -> Result<Samples, OpenWorkloadError> {
+pub(super) fn read(path: &Path, format: FileFormat) -> Result<Vec<Sample>, OpenWorkloadError> {
     let mut lines = LineReader::open(path)?;
     let first = lines.first_letter()?;
     let mut samples = Samples::default();
-    let limit = limit.unwrap_or(u64::MAX);
-    match (format, first) {
-        (FileFormat::Auto | FileFormat::Json, Some(b'[')) => read_array(lines, limit, &mut samples)?,
-        (FileFormat::Json, _) | (FileFormat::Auto, Some(b'{')) => {
-            while (samples.list.len() as u64) < limit
-                && let Some(line) = lines.next_line()?
-            {
-                if line.trim().is_empty() {
-                    continue;
-                }
-                let problem = match serde_json::from_str(&line) {
-                    Ok(value) => samples.add(value, lines.number, path),
-                    Err(error) => Err(format!("not JSON: {error}")),
-                };
-                problem.map_err(|problem| lines.problem(problem))?;
+    let is_json = format == FileFormat::Json || (format == FileFormat::Auto && first == Some(b'{'));
+    if format != FileFormat::Text && first == Some(b'[') {
+        read_array(lines, &mut samples)?;
+    } else {
+        while let Some(line) = lines.next_line()? {
+            if line.trim().is_empty() {
+                continue;
             }
-        }
-        (FileFormat::Auto | FileFormat::Text, _) => {
-            while (samples.list.len() as u64) < limit
-                && let Some(line) = lines.next_line()?
-            {
-                if !line.trim().is_empty() {
-                    let added = samples.add(Value::String(line), lines.number, path);
-                    added.map_err(|problem| lines.problem(problem))?;
-                }
-            }
+            let value = match is_json {
+                true => serde_json::from_str(&line).map_err(|error| format!("not JSON: {error}")),
+                false => Ok(Value::String(line)),
+            };
+            let added = value.and_then(|value| samples.add(value, lines.number, path));
+            added.map_err(|problem| lines.problem(problem))?;
         }
     }
     if samples.list.is_empty() {
@@ -91,12 +68,11 @@ pub(super) fn read(
             0 => "there is no sample in it".to_owned(),
             skipped => format!("none of its {skipped} samples has a message of a user"),
         };
-        return Err(OpenWorkloadError::File { path: path.to_owned(), problem });
+        return Err(format!("{}: {problem}", path.display()).into());
     }
-    Ok(samples)
+    Ok(samples.list)
 }
 
-/// Lines with their numbers.
 pub(super) struct LineReader<'a> {
     path: &'a Path,
     reader: BufReader<File>,
@@ -105,7 +81,7 @@ pub(super) struct LineReader<'a> {
 
 impl<'a> LineReader<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self, OpenWorkloadError> {
-        let error = |source| OpenWorkloadError::Read { path: path.to_owned(), source };
+        let error = |error| unreadable(path, &error);
         let mut reader = BufReader::with_capacity(1 << 16, File::open(path).map_err(error)?);
         let begin = reader.fill_buf().map_err(error)?;
         if begin.starts_with(b"\xef\xbb\xbf") {
@@ -117,7 +93,7 @@ impl<'a> LineReader<'a> {
     /// The first byte that is no white space, if it is not far.
     fn first_letter(&mut self) -> Result<Option<u8>, OpenWorkloadError> {
         let path = self.path;
-        let error = |source| OpenWorkloadError::Read { path: path.to_owned(), source };
+        let error = |error| unreadable(path, &error);
         let begin = self.reader.fill_buf().map_err(error)?;
         Ok(begin.iter().copied().find(|byte| !byte.is_ascii_whitespace()))
     }
@@ -126,7 +102,7 @@ impl<'a> LineReader<'a> {
         self.number += 1;
         let mut line = Vec::new();
         let read = self.reader.by_ref().take(MOST_LINE_BYTES + 1).read_until(b'\n', &mut line);
-        read.map_err(|source| OpenWorkloadError::Read { path: self.path.to_owned(), source })?;
+        read.map_err(|error| unreadable(self.path, &error))?;
         if line.is_empty() {
             return Ok(None);
         }
@@ -140,11 +116,10 @@ impl<'a> LineReader<'a> {
     }
 
     pub(super) fn problem(&self, problem: String) -> OpenWorkloadError {
-        OpenWorkloadError::Line { path: self.path.to_owned(), line: self.number, problem }
+        format!("{}:{}: {problem}", self.path.display(), self.number).into()
     }
 }
 
-/// Counts lines while JSON is read byte by byte.
 impl Read for LineReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = self.reader.read(buffer)?;
@@ -154,15 +129,15 @@ impl Read for LineReader<'_> {
 }
 
 /// Reads an array element by element, so that memory is for samples, not for JSON.
-fn read_array(mut lines: LineReader<'_>, limit: u64, samples: &mut Samples) -> Result<(), OpenWorkloadError> {
+fn read_array(mut lines: LineReader<'_>, samples: &mut Samples) -> Result<(), OpenWorkloadError> {
     lines.number = 1;
     let path = lines.path;
     let mut problem = None;
-    let mut elements = Elements { path, limit, samples, problem: &mut problem };
+    let mut elements = Elements { path, samples, problem: &mut problem };
     let mut deserializer = serde_json::Deserializer::from_reader(&mut lines);
     let read = serde::Deserializer::deserialize_seq(&mut deserializer, &mut elements);
     let read = read.and_then(|()| deserializer.end());
-    let line = |line: u64, problem| Err(OpenWorkloadError::Line { path: path.to_owned(), line, problem });
+    let line = |line: u64, problem: String| Err(format!("{}:{line}: {problem}", path.display()).into());
     match (read, problem) {
         (Ok(()), _) => Ok(()),
         (Err(_), Some(problem)) => line(lines.number, problem),
@@ -172,7 +147,6 @@ fn read_array(mut lines: LineReader<'_>, limit: u64, samples: &mut Samples) -> R
 
 struct Elements<'a> {
     path: &'a Path,
-    limit: u64,
     samples: &'a mut Samples,
     problem: &'a mut Option<String>,
 }
@@ -186,15 +160,13 @@ impl<'de> Visitor<'de> for &mut Elements<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<(), A::Error> {
         let mut index = 0;
-        while (self.samples.list.len() as u64) < self.limit {
-            let Some(value) = sequence.next_element::<Value>()? else { return Ok(()) };
+        while let Some(value) = sequence.next_element::<Value>()? {
             index += 1;
             if let Err(problem) = self.samples.add(value, index, self.path) {
                 *self.problem = Some(format!("element {index}: {problem}"));
                 return Err(A::Error::custom("sample"));
             }
         }
-        while sequence.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())
     }
 }
@@ -209,7 +181,6 @@ impl Samples {
     }
 }
 
-/// The sample of an object or a text; `None` where no user says anything.
 fn sample(value: Value, number: u64, path: &Path) -> Result<Option<Sample>, String> {
     let id: Arc<str> = match &value["id"] {
         Value::String(id) => id.as_str().into(),
@@ -330,7 +301,6 @@ fn exchanges(messages: Vec<Value>) -> Option<Vec<Exchange>> {
 }
 
 impl Exchange {
-    /// The text of the reply that the file has.
     pub(super) fn reply_text(&self) -> Option<String> {
         self.reply.as_ref().map(text_of).filter(|text| !text.is_empty())
     }

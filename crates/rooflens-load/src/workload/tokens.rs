@@ -9,8 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+#[cfg(not(feature = "tokenizers"))]
+use self::absent::ModelTokenizer;
+#[cfg(feature = "tokenizers")]
+use self::present::ModelTokenizer;
 use super::error::OpenWorkloadError;
-use super::tokenizer::ModelTokenizer;
 
 /// Counts tokens. Clones share the tokenizer.
 #[derive(Clone)]
@@ -26,10 +29,6 @@ impl fmt::Debug for TokenCounter {
 }
 
 impl TokenCounter {
-    /// Loads a `tokenizer.json`, or that of a model's folder.
-    ///
-    /// # Errors
-    /// There is none, or it cannot be read.
     pub(crate) fn open(path: &Path) -> Result<Self, OpenWorkloadError> {
         let file: PathBuf = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
         let tokenizer = ModelTokenizer::open(&file)?;
@@ -37,13 +36,10 @@ impl TokenCounter {
     }
 
     /// Tokens of a text, without special tokens; `None` if the tokenizer refuses the text.
-    #[must_use]
     pub fn count(&self, text: &str) -> Option<u32> {
         self.ids(text, false).map(|ids| ids.len() as u32)
     }
 
-    /// Tokens of a prompt of `/v1/completions`, with the special tokens that the tokenizer adds.
-    #[must_use]
     pub(crate) fn count_prompt(&self, text: &str) -> Option<u32> {
         self.ids(text, true).map(|ids| ids.len() as u32)
     }
@@ -61,8 +57,6 @@ impl TokenCounter {
         u32::try_from(self.tokenizer.vocabulary_size(false)).unwrap_or(u32::MAX)
     }
 
-    /// Bytes of all texts that were encoded so far: what counting costs.
-    #[must_use]
     #[cfg(test)]
     pub(crate) fn encoded_bytes(&self) -> u64 {
         self.encoded_bytes.load(Ordering::Relaxed)
@@ -147,6 +141,70 @@ impl Differences {
             usual_difference: *usual,
             usual_difference_requests: *usual_requests,
         })
+    }
+}
+
+#[cfg(feature = "tokenizers")]
+mod present {
+    use std::path::Path;
+
+    use tokenizers::Tokenizer;
+
+    use super::super::error::{OpenWorkloadError, unreadable};
+
+    pub(crate) struct ModelTokenizer(Tokenizer);
+
+    impl ModelTokenizer {
+        pub(crate) fn open(file: &Path) -> Result<Self, OpenWorkloadError> {
+            let bytes = std::fs::read(file).map_err(|error| unreadable(file, &error))?;
+            let unusable =
+                |error: tokenizers::Error| format!("cannot use the tokenizer {}: {error}", file.display());
+            let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(unusable)?;
+            // Files of embedding models ask for truncation and padding, which would make every count a lie.
+            tokenizer.with_truncation(None).map_err(unusable)?;
+            tokenizer.with_padding(None);
+            Ok(ModelTokenizer(tokenizer))
+        }
+
+        pub(crate) fn ids(&self, text: &str, with_special: bool) -> Option<Vec<u32>> {
+            let encoding = self.0.encode_fast(text, with_special).ok()?;
+            Some(encoding.get_ids().to_vec())
+        }
+
+        pub(crate) fn text_of(&self, id: u32) -> Option<String> {
+            self.0.decode(&[id], true).ok()
+        }
+
+        pub(crate) fn vocabulary_size(&self, with_added: bool) -> usize {
+            self.0.get_vocab_size(with_added)
+        }
+    }
+}
+
+#[cfg(not(feature = "tokenizers"))]
+mod absent {
+    use std::path::Path;
+
+    use super::super::error::OpenWorkloadError;
+
+    pub(crate) enum ModelTokenizer {}
+
+    impl ModelTokenizer {
+        pub(crate) fn open(_: &Path) -> Result<Self, OpenWorkloadError> {
+            Err(OpenWorkloadError::NoTokenizers)
+        }
+
+        pub(crate) fn ids(&self, _: &str, _: bool) -> Option<Vec<u32>> {
+            match *self {}
+        }
+
+        pub(crate) fn text_of(&self, _: u32) -> Option<String> {
+            match *self {}
+        }
+
+        pub(crate) fn vocabulary_size(&self, _: bool) -> usize {
+            match *self {}
+        }
     }
 }
 

@@ -6,33 +6,22 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::error::OpenWorkloadError;
-use super::facts::{LengthFacts, WorkloadFacts};
-use super::kit::Kit;
+use super::kit::{Kit, OpenWorkload};
 use super::length::MAX_LENGTH;
 use super::prompts::{PromptMaker, Purpose};
 use super::samples::LineReader;
 use super::script::{Script, ScriptTurn, TurnContent, session};
-use super::spec::{PromptSource, TraceFormat};
-use super::synthetic::Opened;
+use super::spec::TraceFormat;
 use crate::plan::{Api, LoadSession, SessionShape, SessionSource};
 
-/// Tokens of a block of Mooncake's traces.
 const BLOCK_TOKENS: usize = 512;
 
-/// A recorded request.
 #[derive(Debug, Clone, PartialEq)]
 struct Recorded {
     arrival: Duration,
     input_tokens: u32,
     output_tokens: u32,
     blocks: Box<[u64]>,
-}
-
-/// A recorded load.
-#[derive(Debug, Default)]
-struct Recording {
-    requests: Vec<Recorded>,
-    skipped: u64,
 }
 
 struct Replay {
@@ -42,30 +31,21 @@ struct Replay {
     next: usize,
 }
 
-pub(super) fn open(kit: Kit) -> Result<Opened, OpenWorkloadError> {
-    let PromptSource::Trace { path, format, limit } = kit.spec.prompts.clone() else {
-        return Err(OpenWorkloadError::spec("prompts are not from a trace"));
-    };
+pub(super) fn open(kit: Kit, path: &Path, format: TraceFormat) -> Result<OpenWorkload, OpenWorkloadError> {
     if !kit.spec.api.is_streamed() {
-        let problem = format!("a trace has output tokens, {} has none", kit.spec.api.name());
-        return Err(OpenWorkloadError::Spec(problem));
+        return Err(format!("a trace has output tokens, {} has none", kit.spec.api.name()).into());
     }
-    let recording = read(&path, format, limit.unwrap_or(u64::MAX))?;
-    let requests = recording.requests;
-    let maker = PromptMaker::new(kit.spec.seed, kit.counter.clone())?;
-    let outputs = LengthFacts::of_list(requests.iter().map(|request| request.output_tokens));
-    let facts = WorkloadFacts {
-        sessions: Some(requests.len() as u64),
-        input_tokens: LengthFacts::of_list(requests.iter().map(|request| request.input_tokens))
-            .filter(|_| maker.is_exact()),
-        output_tokens: kit.spec.output_tokens.as_ref().map(LengthFacts::of_spec).or(outputs),
-        exact_input_tokens: maker.is_exact(),
-        prompt_tokens_unknown: kit.prompt_tokens_unknown(),
-        unique_prompts: requests.iter().all(|request| request.blocks.is_empty()),
-        arrival_span_s: requests.last().map(|last| last.arrival.as_secs_f64()),
-        skipped: recording.skipped,
+    let requests = read(path, format)?;
+    let name = match format {
+        TraceFormat::Mooncake => "Mooncake",
+        TraceFormat::BurstGpt => "BurstGPT",
     };
-    Ok((Box::new(Replay { kit, maker, requests, next: 0 }), facts))
+    let prompts = format!("{} requests of the {name} trace {}", requests.len(), path.display());
+    let (tokens, description) = (kit.counter.clone(), kit.spec.description(prompts));
+    let arrival_span_s = requests.last().map(|last| last.arrival.as_secs_f64());
+    let maker = PromptMaker::new(kit.spec.seed, kit.counter.clone())?;
+    let source = Box::new(Replay { kit, maker, requests, next: 0 });
+    Ok(OpenWorkload { source, tokens, description, arrival_span_s })
 }
 
 impl SessionSource for Replay {
@@ -87,24 +67,24 @@ impl Replay {
         let request = self.requests.get(number)?;
         let number = number as u64;
         let mut rng = self.kit.rng(number);
-        let (lora, model) = self.kit.model_of(number, &mut rng);
+        let (lora, model) = self.kit.model_of(number);
         let output = self.kit.spec.output_tokens.as_ref().map(|output| output.draw(&mut rng));
         let blocks = request.blocks.iter();
         let words = blocks
             .flat_map(|hash| self.maker.sequence(Purpose::Block { hash: *hash }).take(BLOCK_TOKENS))
             .chain(self.maker.sequence(Purpose::Own { session: number, turn: 0 }));
-        let (content, prompt_tokens) = if self.kit.spec.body.token_ids {
+        let (content, prompt_tokens) = if self.kit.spec.token_ids {
             let ids = self.maker.ids(words, request.input_tokens);
             (TurnContent::Ids(ids), Some(request.input_tokens))
         } else {
             let with_special = self.kit.spec.api == Api::Completions;
             let sized = self.maker.text(words, request.input_tokens, with_special);
-            let images = self.kit.images_of(number, &mut rng);
+            let images = self.kit.images_of(&mut rng);
             (TurnContent::Text { text: sized.text, images }, sized.tokens)
         };
         let turn = ScriptTurn {
             content,
-            prompt_tokens: prompt_tokens.filter(|_| self.kit.prompt_tokens_unknown().is_none()),
+            prompt_tokens: prompt_tokens.filter(|_| self.kit.knows_prompt_tokens()),
             max_output_tokens: Some(output.unwrap_or(request.output_tokens)),
             delay: Duration::ZERO,
         };
@@ -115,16 +95,15 @@ impl Replay {
             model,
             lora,
             turns: vec![turn],
-            tools: None,
+            is_agent: false,
         };
         Some(session(&self.kit.writer, script))
     }
 }
 
-/// Reads a trace: in the order of arrival, the first at 0.
-fn read(path: &Path, format: TraceFormat, limit: u64) -> Result<Recording, OpenWorkloadError> {
+fn read(path: &Path, format: TraceFormat) -> Result<Vec<Recorded>, OpenWorkloadError> {
     let mut lines = LineReader::open(path)?;
-    let mut recording = Recording::default();
+    let mut requests = Vec::new();
     let columns = match format {
         TraceFormat::Mooncake => None,
         TraceFormat::BurstGpt => {
@@ -132,9 +111,7 @@ fn read(path: &Path, format: TraceFormat, limit: u64) -> Result<Recording, OpenW
             Some(Columns::of(&header).map_err(|problem| lines.problem(problem))?)
         }
     };
-    while (recording.requests.len() as u64) < limit
-        && let Some(line) = lines.next_line()?
-    {
+    while let Some(line) = lines.next_line()? {
         if line.trim().is_empty() {
             continue;
         }
@@ -142,20 +119,16 @@ fn read(path: &Path, format: TraceFormat, limit: u64) -> Result<Recording, OpenW
             None => mooncake(&line).map(Some),
             Some(columns) => columns.request(&line),
         };
-        match request.map_err(|problem| lines.problem(problem))? {
-            Some(request) => recording.requests.push(request),
-            None => recording.skipped += 1,
-        }
+        requests.extend(request.map_err(|problem| lines.problem(problem))?);
     }
-    recording.requests.sort_by_key(|request| request.arrival);
-    let Some(begin) = recording.requests.first().map(|first| first.arrival) else {
-        let problem = "there is no request in it".to_owned();
-        return Err(OpenWorkloadError::File { path: path.to_owned(), problem });
+    requests.sort_by_key(|request| request.arrival);
+    let Some(begin) = requests.first().map(|first| first.arrival) else {
+        return Err(format!("{}: there is no request in it", path.display()).into());
     };
-    for request in &mut recording.requests {
+    for request in &mut requests {
         request.arrival -= begin;
     }
-    Ok(recording)
+    Ok(requests)
 }
 
 fn mooncake(line: &str) -> Result<Recorded, String> {
@@ -183,7 +156,6 @@ fn mooncake(line: &str) -> Result<Recorded, String> {
     })
 }
 
-/// Where BurstGPT has what.
 struct Columns {
     timestamp: usize,
     request: usize,

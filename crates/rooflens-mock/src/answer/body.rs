@@ -20,10 +20,10 @@ use crate::fault::PlantedFault;
 use crate::io::ConnectionState;
 use crate::journal::{OpenRequest, PartWritten};
 use crate::metrics::MockMetrics;
+use crate::options::MockOptions;
 use crate::schedule::TokenSchedule;
 use crate::timer::{PreciseSleep, PreciseTimer};
 
-/// A place among the requests that are served at once; given back when dropped.
 pub(crate) struct ServingSlot {
     metrics: Arc<MockMetrics>,
     kv_tokens: i64,
@@ -31,8 +31,6 @@ pub(crate) struct ServingSlot {
 }
 
 impl ServingSlot {
-    /// Takes it.
-    #[must_use]
     pub(crate) fn new(
         metrics: Arc<MockMetrics>,
         permit: Option<OwnedSemaphorePermit>,
@@ -58,49 +56,25 @@ impl Drop for ServingSlot {
     }
 }
 
-/// All that an answer needs.
 pub(crate) struct AnswerSetup {
-    /// Its text.
     pub(crate) plan: AnswerPlan,
-    /// When tokens are due.
     pub(crate) schedule: TokenSchedule,
-    /// The timer of this thread.
     pub(crate) timer: PreciseTimer,
-    /// Its entry in the journal.
     pub(crate) request: Rc<OpenRequest>,
-    /// Its connection.
     pub(crate) connection: Rc<ConnectionState>,
-    /// Counters of the server.
-    pub(crate) metrics: Arc<MockMetrics>,
-    /// Its slot.
     pub(crate) slot: ServingSlot,
-    /// What goes wrong.
     pub(crate) fault: Option<PlantedFault>,
-    /// Whether it is a stream.
     pub(crate) streams: bool,
-    /// Whether other streams share the connection.
-    pub(crate) http2: bool,
-    /// Tokens of a chunk.
-    pub(crate) tokens_per_chunk: u64,
-    /// Whether every byte is a frame.
-    pub(crate) byte_frames: bool,
-    /// Whether characters are split between frames.
-    pub(crate) split_utf8: bool,
-    /// Whether it is compressed.
     pub(crate) gzip: bool,
-    /// When the request arrived.
     pub(crate) arrival: Instant,
-    /// When it got its slot.
     pub(crate) started: Instant,
 }
 
 struct Piece {
     bytes: Bytes,
-    /// Tokens that are complete with this piece.
     upto: u64,
 }
 
-/// An answer on its way.
 pub(crate) struct AnswerBody {
     setup: AnswerSetup,
     is_finished: bool,
@@ -118,8 +92,6 @@ pub(crate) struct AnswerBody {
 }
 
 impl AnswerBody {
-    /// Begins it.
-    #[must_use]
     pub(crate) fn new(setup: AnswerSetup) -> Self {
         let encoder = setup.gzip.then(|| GzEncoder::new(Vec::new(), Compression::fast()));
         AnswerBody {
@@ -138,16 +110,14 @@ impl AnswerBody {
         }
     }
 
-    /// Waits until there is something to send.
-    ///
-    /// # Errors
-    ///
-    /// The connection is to end here.
+    fn options(&self) -> &MockOptions {
+        &self.setup.plan.options
+    }
+
     pub(crate) async fn first_piece(&mut self) -> io::Result<()> {
         std::future::poll_fn(|context| self.poll_pieces(context)).await
     }
 
-    /// Ready when there are pieces or no more will come.
     fn poll_pieces(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.pieces.is_empty() && !self.is_ended {
             let half = (self.setup.plan.output_tokens / 2).max(1);
@@ -188,7 +158,7 @@ impl AnswerBody {
                 Err(io::ErrorKind::ConnectionAborted.into())
             }
             _ => {
-                if !self.setup.http2 {
+                if !self.options().http2 {
                     self.setup.connection.reset();
                 }
                 Err(io::ErrorKind::ConnectionReset.into())
@@ -199,7 +169,7 @@ impl AnswerBody {
     fn make_chunk(&mut self) -> io::Result<()> {
         let from = self.next_token;
         let total = self.setup.plan.output_tokens;
-        let upto = (from + self.setup.tokens_per_chunk).min(total);
+        let upto = (from + u64::from(self.options().tokens_per_chunk.max(1))).min(total);
         self.observe(upto - from);
         self.next_token = upto;
         if self.setup.streams {
@@ -223,30 +193,28 @@ impl AnswerBody {
 
     fn observe(&mut self, tokens: u64) {
         let (setup, now) = (&mut self.setup, Instant::now());
-        setup.metrics.generation_tokens.fetch_add(tokens, Relaxed);
+        setup.slot.metrics.generation_tokens.fetch_add(tokens, Relaxed);
         setup.slot.grow(tokens as i64);
         match self.last_token {
-            Some(last) => setup.metrics.itl.observe(now - last),
+            Some(last) => setup.slot.metrics.itl.observe(now - last),
             None => {
-                setup.metrics.ttft.observe(now - setup.arrival);
-                setup.metrics.prefill_time.observe(now - setup.started);
+                setup.slot.metrics.ttft.observe(now - setup.arrival);
+                setup.slot.metrics.prefill_time.observe(now - setup.started);
                 self.first_token = Some(now);
             }
         }
         self.last_token = Some(now);
     }
 
-    /// All tokens are sent.
     fn finish(&mut self) {
         let (setup, now) = (&self.setup, Instant::now());
-        setup.metrics.finished.fetch_add(1, Relaxed);
-        setup.metrics.e2e.observe(now - setup.arrival);
-        setup.metrics.inference_time.observe(now - setup.started);
-        setup.metrics.decode_time.observe(now - self.first_token.unwrap_or(now));
+        setup.slot.metrics.finished.fetch_add(1, Relaxed);
+        setup.slot.metrics.e2e.observe(now - setup.arrival);
+        setup.slot.metrics.inference_time.observe(now - setup.started);
+        setup.slot.metrics.decode_time.observe(now - self.first_token.unwrap_or(now));
         self.is_finished = true;
     }
 
-    /// No more text will come.
     fn end(&mut self) -> io::Result<()> {
         self.is_ended = true;
         if let Some(mut encoder) = self.encoder.take() {
@@ -272,9 +240,9 @@ impl AnswerBody {
 
     fn push_bytes(&mut self, bytes: Vec<u8>, upto: u64) {
         let bytes = Bytes::from(bytes);
-        let cuts: Vec<usize> = if self.setup.byte_frames || self.setup.fault == Some(PlantedFault::Drip) {
+        let cuts: Vec<usize> = if self.options().byte_frames || self.setup.fault == Some(PlantedFault::Drip) {
             (1..bytes.len()).collect()
-        } else if self.setup.split_utf8 {
+        } else if self.options().split_utf8 {
             split_within_characters(&bytes)
         } else {
             Vec::new()
@@ -318,7 +286,6 @@ impl AnswerBody {
     }
 }
 
-/// After the first byte of each character of several.
 fn split_within_characters(bytes: &[u8]) -> Vec<usize> {
     bytes.iter().enumerate().filter(|(_, byte)| **byte >= 0xC0).map(|(index, _)| index + 1).collect()
 }
@@ -365,7 +332,7 @@ impl Body for AnswerBody {
 impl Drop for AnswerBody {
     fn drop(&mut self) {
         if !self.is_finished {
-            self.setup.metrics.aborted.fetch_add(1, Relaxed);
+            self.setup.slot.metrics.aborted.fetch_add(1, Relaxed);
         }
     }
 }

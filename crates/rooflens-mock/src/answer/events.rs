@@ -1,65 +1,51 @@
 //! The events of an answer as text: OpenAI's words, with vLLM's additions.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use super::words::{token_id, word};
+use crate::options::MockOptions;
 
-/// The API an answer follows.
+const PLAIN: [&str; 16] = [
+    " ba", " ko", " ri", " tu", " se", " no", " mi", " la", " vo", " pe", " du", " fi", " ga", " hu", " je",
+    " za",
+];
+const WIDE: [&str; 8] = [" né", " 🚀a", " ñu", " 漢字", " ça", " 👩‍🔬", " ö", " я"];
+
+fn word(number: u64, wide: bool) -> &'static str {
+    let words: &[&'static str] = if wide { &WIDE } else { &PLAIN };
+    words[(number % words.len() as u64) as usize]
+}
+
+fn token_id(number: u64, wide: bool) -> u64 {
+    if wide { 2000 + number % WIDE.len() as u64 } else { 1000 + number % PLAIN.len() as u64 }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnswerApi {
-    /// `/v1/completions`.
     Completions,
-    /// `/v1/chat/completions`.
     Chat,
-    /// `/v1/responses`.
     Responses,
 }
 
-/// Where a stream has `usage`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct UsageWish {
-    /// At its end.
     pub(crate) at_end: bool,
-    /// In every chunk.
     pub(crate) in_each: bool,
 }
 
-/// All that decides the text of an answer.
 #[derive(Debug, Clone)]
 pub(crate) struct AnswerPlan {
-    /// Which API.
     pub(crate) api: AnswerApi,
-    /// Number of the request, which makes its id.
     pub(crate) number: u64,
-    /// Name of the model, as it stands in JSON.
     pub(crate) model: String,
-    /// Seconds since 1970.
     pub(crate) created: i64,
-    /// Tokens of the prompt.
     pub(crate) prompt_tokens: u64,
-    /// Tokens of the answer.
     pub(crate) output_tokens: u64,
-    /// Tokens of reasoning, at the begin.
-    pub(crate) reasoning: u64,
-    /// Tokens of a tool call, at the end.
-    pub(crate) tool_call: u64,
-    /// Where `usage` is.
     pub(crate) usage: UsageWish,
-    /// Whether chunks have the ids of their tokens.
     pub(crate) token_ids: bool,
-    /// Whether lines end with CR LF.
-    pub(crate) crlf: bool,
-    /// Whether there are comments between events.
-    pub(crate) comments: bool,
-    /// Whether there are chunks without text.
-    pub(crate) empty_deltas: bool,
-    /// Whether a stream ends with `[DONE]`.
-    pub(crate) done: bool,
-    /// Whether the text has characters of several bytes.
-    pub(crate) wide: bool,
+    pub(crate) options: Arc<MockOptions>,
 }
 
-/// What a token is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenRole {
     Reasoning,
@@ -68,30 +54,30 @@ pub(super) enum TokenRole {
 }
 
 impl AnswerPlan {
-    /// What token `number` is part of. Completions have text alone.
     pub(super) fn role(&self, number: u64) -> TokenRole {
         if self.api == AnswerApi::Completions {
             TokenRole::Text
-        } else if number < self.reasoning {
+        } else if number < self.options.reasoning {
             TokenRole::Reasoning
-        } else if number + self.tool_call >= self.output_tokens {
+        } else if number + self.options.tool_call >= self.output_tokens {
             TokenRole::ToolCall
         } else {
             TokenRole::Text
         }
     }
 
-    /// Reasoning among the first `count` tokens.
-    #[must_use]
     pub(crate) fn reasoning_upto(&self, count: u64) -> u64 {
-        if self.api == AnswerApi::Completions { 0 } else { count.min(self.reasoning).min(self.output_tokens) }
+        if self.api == AnswerApi::Completions {
+            0
+        } else {
+            count.min(self.options.reasoning).min(self.output_tokens)
+        }
     }
 
     pub(super) fn text(&self, from: u64, upto: u64) -> String {
-        (from..upto).map(|number| word(number, self.wide)).collect()
+        (from..upto).map(|number| word(number, self.options.split_utf8)).collect()
     }
 
-    /// Runs of tokens with one role within `from..upto`.
     pub(super) fn runs(&self, from: u64, upto: u64) -> Vec<(TokenRole, u64, u64)> {
         let mut runs: Vec<(TokenRole, u64, u64)> = Vec::new();
         for number in from..upto {
@@ -104,10 +90,9 @@ impl AnswerPlan {
         runs
     }
 
-    /// An event of a stream.
     pub(super) fn event(&self, out: &mut String, name: Option<&str>, data: &str) {
-        let end = if self.crlf { "\r\n" } else { "\n" };
-        if self.comments {
+        let end = if self.options.crlf { "\r\n" } else { "\n" };
+        if self.options.comments {
             let _ = write!(out, ": ping{end}{end}");
         }
         if let Some(name) = name {
@@ -116,8 +101,6 @@ impl AnswerPlan {
         let _ = write!(out, "data: {data}{end}{end}");
     }
 
-    /// What comes before the first token.
-    #[must_use]
     pub(crate) fn prologue(&self) -> String {
         let mut out = String::new();
         match self.api {
@@ -131,15 +114,13 @@ impl AnswerPlan {
         out
     }
 
-    /// The events with tokens `from..upto`.
-    #[must_use]
     pub(crate) fn chunk(&self, from: u64, upto: u64) -> String {
         let mut out = String::with_capacity(320);
         if self.api == AnswerApi::Responses {
             self.responses_chunk(&mut out, from, upto);
             return out;
         }
-        if self.empty_deltas {
+        if self.options.empty_deltas {
             let delta = if self.api == AnswerApi::Chat { r#""delta":{}"# } else { r#""text":"""# };
             let choice = format!(r#"{{"index":0,{delta},"logprobs":null,"finish_reason":null}}"#);
             self.event(&mut out, None, &self.chunk_json(&choice, from));
@@ -178,16 +159,16 @@ impl AnswerPlan {
     }
 
     fn ids(&self, from: u64, upto: u64) -> String {
-        let ids: Vec<String> = (from..upto).map(|number| token_id(number, self.wide).to_string()).collect();
+        let ids: Vec<String> =
+            (from..upto).map(|number| token_id(number, self.options.split_utf8).to_string()).collect();
         format!("[{}]", ids.join(","))
     }
 
     fn finish_reason(&self) -> &'static str {
-        let has_tools = self.tool_call > 0 && self.api != AnswerApi::Completions;
+        let has_tools = self.options.tool_call > 0 && self.api != AnswerApi::Completions;
         if has_tools { "tool_calls" } else { "length" }
     }
 
-    /// A chunk after which `upto` tokens are sent.
     fn chunk_json(&self, choice: &str, upto: u64) -> String {
         let mut json = String::with_capacity(160 + choice.len());
         self.head(&mut json, true);
@@ -225,8 +206,6 @@ impl AnswerPlan {
         )
     }
 
-    /// What comes after the last token.
-    #[must_use]
     pub(crate) fn epilogue(&self) -> String {
         let mut out = String::new();
         if self.api == AnswerApi::Responses {
@@ -239,14 +218,12 @@ impl AnswerPlan {
             let _ = write!(json, r#""choices":[],"usage":{}}}"#, self.usage_json(self.output_tokens));
             self.event(&mut out, None, &json);
         }
-        if self.done {
+        if !self.options.no_done {
             self.event(&mut out, None, "[DONE]");
         }
         out
     }
 
-    /// An error in the middle of a stream.
-    #[must_use]
     pub(crate) fn error_event(&self) -> String {
         let mut out = String::new();
         if self.api == AnswerApi::Responses {
@@ -257,14 +234,12 @@ impl AnswerPlan {
         let json =
             r#"{"error":{"message":"planted error","type":"InternalServerError","param":null,"code":500}}"#;
         self.event(&mut out, None, json);
-        if self.done {
+        if !self.options.no_done {
             self.event(&mut out, None, "[DONE]");
         }
         out
     }
 
-    /// The answer as one document, not a stream.
-    #[must_use]
     pub(crate) fn whole(&self) -> String {
         if self.api == AnswerApi::Responses {
             return self.responses_whole(true);

@@ -3,7 +3,6 @@
 mod body;
 mod events;
 mod responses;
-mod words;
 
 pub(crate) use body::{AnswerBody, AnswerSetup, ServingSlot};
 pub(crate) use events::{AnswerApi, AnswerPlan, UsageWish};

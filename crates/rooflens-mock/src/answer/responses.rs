@@ -16,7 +16,7 @@ impl AnswerPlan {
     }
 
     pub(super) fn responses_chunk(&self, out: &mut String, from: u64, upto: u64) {
-        if self.empty_deltas {
+        if self.options.empty_deltas {
             self.delta(out, TokenRole::Text, from, from);
         }
         for (role, from, upto) in self.runs(from, upto) {
@@ -49,7 +49,6 @@ impl AnswerPlan {
         self.event(out, Some(name), &json);
     }
 
-    /// The response as a document: complete, or as it begins.
     pub(super) fn responses_whole(&self, complete: bool) -> String {
         let mut json = format!(
             r#"{{"id":"resp-{}","object":"response","created_at":{},"model":"{}","status":"{}","output":["#,

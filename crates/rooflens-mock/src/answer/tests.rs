@@ -1,6 +1,11 @@
+use clap::Parser as _;
 use serde_json::Value;
 
 use super::*;
+
+fn options(flags: &[&str]) -> Arc<MockOptions> {
+    Arc::new(MockOptions::try_parse_from([&["mock"][..], flags].concat()).unwrap())
+}
 
 fn plan(api: AnswerApi) -> AnswerPlan {
     AnswerPlan {
@@ -10,19 +15,12 @@ fn plan(api: AnswerApi) -> AnswerPlan {
         created: 1,
         prompt_tokens: 100,
         output_tokens: 10,
-        reasoning: 0,
-        tool_call: 0,
         usage: UsageWish { at_end: true, in_each: false },
         token_ids: false,
-        crlf: false,
-        comments: false,
-        empty_deltas: false,
-        done: true,
-        wide: false,
+        options: options(&[]),
     }
 }
 
-/// The data of events, by the rules of the standard: fields by line, an empty line ends an event.
 fn data(text: &str) -> Vec<Value> {
     let text = text.replace("\r\n", "\n");
     assert!(text.is_empty() || text.ends_with("\n\n"), "{text:?}");
@@ -46,8 +44,8 @@ fn stream(plan: &AnswerPlan, step: u64) -> String {
 
 #[test]
 fn the_text_of_all_chunks_is_that_of_the_document() {
-    for wide in [false, true] {
-        let plan = AnswerPlan { wide, crlf: wide, comments: wide, ..plan(AnswerApi::Completions) };
+    for flags in [&[][..], &["--split-utf8", "--crlf", "--comments"]] {
+        let plan = AnswerPlan { options: options(flags), ..plan(AnswerApi::Completions) };
         let events = data(&stream(&plan, 3));
         let text: String = events.iter().filter_map(|event| event["choices"][0]["text"].as_str()).collect();
         let whole: Value = serde_json::from_str(&plan.whole()).unwrap();
@@ -63,7 +61,8 @@ fn the_text_of_all_chunks_is_that_of_the_document() {
 
 #[test]
 fn chats_have_reasoning_then_text_then_a_tool_call() {
-    let plan = AnswerPlan { reasoning: 4, tool_call: 3, empty_deltas: true, ..plan(AnswerApi::Chat) };
+    let options = options(&["--reasoning", "4", "--tool-call", "3", "--empty-deltas"]);
+    let plan = AnswerPlan { options, ..plan(AnswerApi::Chat) };
     let events = data(&stream(&plan, 5));
     let words = |path: &str| -> usize {
         let texts = events.iter().filter_map(|event| event.pointer(path).and_then(Value::as_str));
@@ -86,7 +85,8 @@ fn chats_have_reasoning_then_text_then_a_tool_call() {
 #[test]
 fn usage_and_ids_are_given_in_each_chunk_where_asked() {
     let usage = UsageWish { at_end: true, in_each: true };
-    let plan = AnswerPlan { usage, token_ids: true, done: false, ..plan(AnswerApi::Completions) };
+    let options = options(&["--no-done"]);
+    let plan = AnswerPlan { usage, token_ids: true, options, ..plan(AnswerApi::Completions) };
     let text = stream(&plan, 4);
     assert!(!text.contains("[DONE]"));
     let events = data(&text);
@@ -99,7 +99,8 @@ fn usage_and_ids_are_given_in_each_chunk_where_asked() {
 
 #[test]
 fn responses_name_their_events() {
-    let plan = AnswerPlan { reasoning: 2, tool_call: 2, ..plan(AnswerApi::Responses) };
+    let options = options(&["--reasoning", "2", "--tool-call", "2"]);
+    let plan = AnswerPlan { options, ..plan(AnswerApi::Responses) };
     let text = stream(&plan, 1);
     let names: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
     let events = data(&text);
@@ -117,4 +118,12 @@ fn responses_name_their_events() {
 fn errors_are_events() {
     assert_eq!(data(&plan(AnswerApi::Chat).error_event())[0]["error"]["code"], 500);
     assert_eq!(data(&plan(AnswerApi::Responses).error_event())[0]["type"], "error");
+}
+
+#[test]
+fn words_need_no_escape() {
+    for text in PLAIN.iter().chain(&WIDE) {
+        assert_eq!(serde_json::to_string(text).unwrap(), format!("\"{text}\""));
+    }
+    assert!(WIDE.iter().all(|text| text.len() > text.chars().count()));
 }

@@ -19,7 +19,6 @@ use crate::options::MockOptions;
 use crate::timer::PreciseTimer;
 use crate::tls::make_identity;
 
-/// What requests of one connection need.
 #[derive(Clone)]
 pub(super) struct ConnectionContext {
     pub(super) shared: Arc<MockState>,
@@ -27,14 +26,12 @@ pub(super) struct ConnectionContext {
     pub(super) state: Rc<ConnectionState>,
 }
 
-/// Turns sockets into served connections.
 #[derive(Clone)]
 pub(super) struct Acceptor {
     tls: Option<TlsAcceptor>,
 }
 
 impl Acceptor {
-    /// With the certificate of its authority, where there is one.
     pub(super) fn new(options: &MockOptions) -> Result<(Self, Option<String>), AnyError> {
         if !options.tls && !options.tls_expired {
             return Ok((Acceptor { tls: None }, None));
@@ -93,7 +90,6 @@ async fn drive<C: Future>(
     .await;
 }
 
-/// Runs the streams of HTTP/2 on the thread of their connection.
 #[derive(Clone, Copy)]
 struct LocalExecutor;
 

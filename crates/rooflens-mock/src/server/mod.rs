@@ -2,21 +2,22 @@
 
 mod connection;
 mod routes;
-mod shared;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{mpsc as channel, oneshot};
+use tokio::sync::{Semaphore, mpsc as channel, oneshot};
 use tokio::task::LocalSet;
 
 use self::connection::Acceptor;
-pub(crate) use self::shared::MockState;
 use crate::io::ask_for_receive_times;
-use crate::journal::ServerLog;
+use crate::journal::{Journal, ServerLog};
+use crate::metrics::MockMetrics;
 use crate::options::MockOptions;
 use crate::timer::PreciseTimer;
 
@@ -39,10 +40,6 @@ pub struct MockServer {
 
 impl MockServer {
     /// Starts it.
-    ///
-    /// # Errors
-    ///
-    /// The address is taken, or threads, timers or keys cannot be had.
     pub fn start(options: MockOptions) -> Result<Self, AnyError> {
         let (quit_sender, quit) = mpsc::channel();
         let (acceptor, authority_pem) = Acceptor::new(&options)?;
@@ -77,13 +74,11 @@ impl MockServer {
     }
 
     /// Makes [`MockServer::wait`] return.
-    #[must_use]
     pub fn quitter(&self) -> mpsc::Sender<()> {
         self.shared.quit.clone()
     }
 
     /// Ends all connections and says what was done.
-    #[must_use]
     pub fn stop(self) -> ServerLog {
         for (stop, thread) in self.workers {
             let _ = stop.send(());
@@ -155,5 +150,41 @@ impl Worker {
             });
             let _ = stopped.await;
         });
+    }
+}
+
+struct MockState {
+    options: Arc<MockOptions>,
+    metrics: Arc<MockMetrics>,
+    journal: Arc<Journal>,
+    slots: Option<Arc<Semaphore>>,
+    first_request: OnceLock<Instant>,
+    quit: mpsc::Sender<()>,
+    requests: AtomicU64,
+}
+
+impl MockState {
+    fn new(options: MockOptions, quit: mpsc::Sender<()>) -> Self {
+        let keeps_writes = options.log.is_some() && !options.totals_only;
+        MockState {
+            metrics: Arc::default(),
+            journal: Arc::new(Journal::new(keeps_writes)),
+            slots: options.slots.map(|slots| Arc::new(Semaphore::new(slots.max(1)))),
+            first_request: OnceLock::new(),
+            quit,
+            requests: AtomicU64::new(0),
+            options: Arc::new(options),
+        }
+    }
+
+    fn next_number(&self) -> u64 {
+        self.requests.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn log(&self) -> ServerLog {
+        let mut log = self.journal.log();
+        log.totals.profiles_started = self.metrics.profiles_started.load(Ordering::Relaxed);
+        log.totals.profiles_stopped = self.metrics.profiles_stopped.load(Ordering::Relaxed);
+        log
     }
 }

@@ -21,7 +21,6 @@ use crate::options::UsagePolicy;
 use crate::prompt::AskedBody;
 use crate::schedule::{TokenSchedule, draws_of};
 
-/// An answer, whole or in parts.
 pub(super) type Reply = Response<Either<Full<Bytes>, AnswerBody>>;
 
 const JSON: &str = "application/json";
@@ -39,7 +38,6 @@ fn error(status: StatusCode, message: &str) -> Reply {
     full(status, JSON, body.to_string())
 }
 
-/// Answers a request.
 pub(super) async fn respond(
     request: Request<Incoming>,
     context: ConnectionContext,
@@ -89,7 +87,6 @@ enum Task {
     Rerank,
 }
 
-/// A gauge that counts what is alive.
 struct Alive<'a>(&'a AtomicI64);
 
 impl<'a> Alive<'a> {
@@ -105,7 +102,6 @@ impl Drop for Alive<'_> {
     }
 }
 
-/// A request that was read.
 struct Received {
     number: u64,
     arrival: Instant,
@@ -170,7 +166,6 @@ async fn serve(
     Ok(reply)
 }
 
-/// What is answered instead, where the fault comes before any token.
 async fn refusal(received: &Received) -> Result<Option<Reply>, AnyError> {
     let streams = received.body.stream.unwrap_or(false);
     Ok(match received.fault {
@@ -192,7 +187,6 @@ async fn refusal(received: &Received) -> Result<Option<Reply>, AnyError> {
     })
 }
 
-/// The same time on the other clock.
 fn instant_of(time: SystemTime) -> Instant {
     let now = Instant::now();
     let ago = SystemTime::now().duration_since(time).unwrap_or_default();
@@ -239,14 +233,9 @@ async fn answer(
         timer: context.timer.clone(),
         request: received.open,
         connection: context.state.clone(),
-        metrics: context.shared.metrics.clone(),
         slot,
         fault: received.fault,
         streams,
-        http2: options.http2,
-        tokens_per_chunk: u64::from(options.tokens_per_chunk.max(1)),
-        byte_frames: options.byte_frames,
-        split_utf8: options.split_utf8,
         gzip,
         arrival: received.arrival,
         started,
@@ -281,15 +270,9 @@ fn plan(received: &Received, context: &ConnectionContext, api: AnswerApi) -> Ans
         created: unix_ns(SystemTime::now()) / 1_000_000_000,
         prompt_tokens: received.body.prompt_tokens(),
         output_tokens: received.body.max_tokens().max(1),
-        reasoning: options.reasoning,
-        tool_call: options.tool_call,
         usage,
         token_ids: received.body.return_token_ids.unwrap_or(false),
-        crlf: options.crlf,
-        comments: options.comments,
-        empty_deltas: options.empty_deltas,
-        done: !options.no_done,
-        wide: options.split_utf8,
+        options: options.clone(),
     }
 }
 

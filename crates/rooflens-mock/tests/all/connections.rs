@@ -47,7 +47,6 @@ fn request(server: &MockServer) -> Request<Full<Bytes>> {
     Request::post(format!("http://{}/v1/completions", server.address)).body(Full::from(body)).unwrap()
 }
 
-/// Tokens of an answer, and whether it came to its end.
 async fn tokens(sender: &mut SendRequest<Full<Bytes>>, server: &MockServer) -> (usize, bool) {
     let Ok(reply) = sender.send_request(request(server)).await else { return (0, false) };
     let mut body = reply.into_body();

@@ -30,7 +30,6 @@ fn send(stream: &mut TcpStream, path: &str, body: &Value) {
     stream.write_all((head + &body).as_bytes()).unwrap();
 }
 
-/// Head and body; the body without the chunks of HTTP.
 fn ask(address: SocketAddr, path: &str, body: &Value) -> (String, Vec<u8>) {
     let mut stream = connect(address);
     send(&mut stream, path, body);
@@ -176,7 +175,6 @@ fn faults_are_what_they_are_called() {
     assert_eq!(with("goaway").2, 10);
 }
 
-/// What was read until the connection failed, and how it did.
 fn broken(kind: &str, patience: Duration) -> (Vec<u8>, Option<ErrorKind>, ServerLog) {
     let server = start(&["--fail", &format!("{kind}:1")]);
     let mut stream = connect(server.address);

@@ -76,15 +76,13 @@ fn time(value: Option<f64>) -> Cell {
     Cell::or(value, Cell::MeanTime, NOT_MEASURED)
 }
 
-/// The table; nothing for fewer than two levels.
 pub(super) fn table(levels: &[LevelRow]) -> Option<Table> {
     (levels.len() > 1).then(|| Table::new("levels", FIELDS, levels, usize::MAX))
 }
 
 /// The levels by what was offered, lightest first: past saturation throughput does not grow with the load any more. Where
 /// loads are not of one kind, by throughput.
-#[must_use]
-pub fn by_load(levels: &[LevelRow]) -> Vec<&LevelRow> {
+pub(crate) fn by_load(levels: &[LevelRow]) -> Vec<&LevelRow> {
     let load = |row: &LevelRow| {
         let (number, unit) = row.offered.split_once(' ')?;
         Some((number.replace(',', "").parse::<f64>().ok()?, unit.trim_end_matches('s').to_owned()))
@@ -101,7 +99,6 @@ pub fn by_load(levels: &[LevelRow]) -> Vec<&LevelRow> {
 }
 
 /// Latency over throughput; nothing for fewer than two points.
-#[must_use]
 pub fn curve(levels: &[LevelRow]) -> Option<Drawing> {
     let points = |pick: fn(&LevelRow) -> Option<f64>| -> Vec<(f64, Option<f64>)> {
         by_load(levels)

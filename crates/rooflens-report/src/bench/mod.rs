@@ -1,14 +1,18 @@
 //! A load test: what it measured, where latency goes, whether it can be trusted.
 
 mod levels;
-mod timelines;
 
-use crate::block::{Block, Cell, Column, Fact, Field, Grade, Level, Remark, Stack, StackBar, Table, Tone};
+use crate::block::{
+    Block, Cell, Chart, ChartUnit, Column, Fact, Field, Grade, Level, Mark, Remark, Series, Stack, StackBar,
+    Table, Tone,
+};
 use crate::charts::{self, ChartData, ChartInputs};
 use crate::render::Part;
 
-pub use self::levels::{LevelRow, by_load, curve};
-pub use self::timelines::{Timeline, TimelineSeries};
+pub(crate) use self::levels::by_load;
+pub use self::levels::{LevelRow, curve};
+
+const MAX_POINTS: usize = 2_000;
 
 /// A load test, for people.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +43,49 @@ pub struct BenchFacts {
     pub timelines: Vec<Timeline>,
     /// Levels of a sweep or a search; empty for one.
     pub levels: Vec<LevelRow>,
+}
+
+/// Values over the time of a load test.
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    /// What it shows.
+    pub title: String,
+    /// What the values are.
+    pub what: &'static str,
+    /// Their unit.
+    pub unit: ChartUnit,
+    /// How they are drawn.
+    pub mark: Mark,
+    /// The lines, each with its label and color.
+    pub series: Vec<TimelineLine>,
+}
+
+/// Label and color of a line, and its points: nanoseconds since the start of the test, and the value.
+pub type TimelineLine = (&'static str, Tone, Vec<(i64, f64)>);
+
+impl Timeline {
+    /// The chart of a page. Of many points, those that stand out are kept: the greatest of each stretch.
+    fn chart(&self) -> Chart {
+        let series = |(label, tone, points): &TimelineLine| Series {
+            label: (*label).to_owned(),
+            tone: *tone,
+            points: thinned(points).into_iter().map(|(at, value)| (at as f64, value)).collect(),
+        };
+        Chart {
+            title: self.title.clone(),
+            x: ("over time".into(), ChartUnit::Time),
+            y: (self.what.into(), self.unit.clone()),
+            mark: self.mark,
+            series: self.series.iter().map(series).collect(),
+            rules: Vec::new(),
+        }
+    }
+}
+
+fn thinned(points: &[(i64, f64)]) -> Vec<(i64, f64)> {
+    let stretch = points.len().div_ceil(MAX_POINTS).max(1);
+    let greatest = |part: &[(i64, f64)]| part.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+    points.chunks(stretch).filter_map(greatest).collect()
 }
 
 /// A latency, over all measured requests.
@@ -113,7 +160,6 @@ const ERRORS: &[Field<(String, u64, String)>] = &[
 ];
 
 /// What fits a screen.
-#[must_use]
 pub fn screen(facts: &BenchFacts) -> Vec<Part> {
     let (first, rest) =
         facts.lead.split_first().map_or((String::new(), &[][..]), |(first, rest)| (first.clone(), rest));
@@ -127,7 +173,6 @@ pub fn screen(facts: &BenchFacts) -> Vec<Part> {
 }
 
 /// All of it, for a page.
-#[must_use]
 pub fn page(facts: &BenchFacts) -> Vec<Part> {
     let mut parts = screen(facts);
     if !facts.waterfall.is_empty() {
@@ -149,7 +194,6 @@ pub fn page(facts: &BenchFacts) -> Vec<Part> {
 }
 
 /// The page as HTML.
-#[must_use]
 pub fn html(title: &str, facts: &BenchFacts) -> String {
     let footer = "A dash is a number that was not measured. Latency of an open loop counts from the scheduled \
                   arrival; percentiles are interpolated between ranks (type 7).";
@@ -157,7 +201,6 @@ pub fn html(title: &str, facts: &BenchFacts) -> String {
 }
 
 /// The charts of levels.
-#[must_use]
 pub fn living(levels: &[LevelRow]) -> Vec<ChartData> {
     let findings = rooflens_analyze::Findings::default();
     let inputs = ChartInputs { findings: &findings, sampled: None, levels };
@@ -165,7 +208,6 @@ pub fn living(levels: &[LevelRow]) -> Vec<ChartData> {
 }
 
 /// The levels, with latency over throughput; nothing for fewer than two.
-#[must_use]
 pub fn levels_part(levels: &[LevelRow]) -> Option<Part> {
     let table = levels::table(levels)?;
     let drawing = curve(levels).map(Block::Drawing);
@@ -218,4 +260,18 @@ fn measured_parts(facts: &BenchFacts) -> Vec<Part> {
         parts.push(Part { name: "client", title: "Client", blocks: client });
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greatest_value_of_each_stretch_stays() {
+        let mut points: Vec<(i64, f64)> = (0..10_000).map(|at| (at, 1.0)).collect();
+        points[7_777].1 = 9.0;
+        let kept = thinned(&points);
+        assert!(kept.len() <= MAX_POINTS && kept.contains(&(7_777, 9.0)));
+        assert_eq!(thinned(&points[..3]), points[..3]);
+    }
 }

@@ -7,7 +7,7 @@ mod table;
 pub use picture::{Chart, ChartUnit, Drawing, Mark, Series, Stack, StackBar, Tone};
 pub use table::{Column, Field, LeftOut, Level, Row, Table, TableColumn};
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 
 use rooflens_analyze::compare::headline::MetricUnit;
 use rooflens_schema::DocumentSchema;
@@ -55,6 +55,13 @@ pub enum Block {
     },
 }
 
+impl Block {
+    /// A table of the first `limit` items, a row each.
+    pub fn table<T>(name: &'static str, fields: &[Field<T>], items: &[impl Borrow<T>], limit: usize) -> Self {
+        Block::Table(Table::new(name, fields, items, limit))
+    }
+}
+
 /// A named value.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Fact {
@@ -72,12 +79,10 @@ impl Fact {
         Fact { label: label.into(), value, help: "".into() }
     }
 
-    /// A fact that needs no label.
     pub(crate) fn plain(words: impl Into<String>) -> Self {
         Fact::new("", Cell::text(words))
     }
 
-    /// Adds what it means.
     pub(crate) fn help(mut self, help: &'static str) -> Self {
         self.help = help.into();
         self
@@ -212,9 +217,9 @@ impl Cell {
         Cell::Amount(value, unit.into())
     }
 
-    /// A count of things in memory.
-    pub fn count(value: usize) -> Cell {
-        Cell::Count(i64::try_from(value).unwrap_or(i64::MAX))
+    /// A count, at most the largest that fits.
+    pub fn count(value: impl TryInto<i64>) -> Cell {
+        Cell::Count(value.try_into().unwrap_or(i64::MAX))
     }
 
     /// A word for programs.
@@ -254,7 +259,6 @@ pub enum Grade {
 }
 
 impl Grade {
-    /// The word.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Grade::Ok => "ok",

@@ -49,29 +49,6 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// Every tone.
-    pub const ALL: &[Tone] = &[
-        Tone::Compute,
-        Tone::Attention,
-        Tone::Moe,
-        Tone::Norm,
-        Tone::OtherKernels,
-        Tone::Floor,
-        Tone::Unneeded,
-        Tone::Communication,
-        Tone::RankWait,
-        Tone::Copy,
-        Tone::Idle,
-        Tone::LaunchBound,
-        Tone::CpuBound,
-        Tone::Sync,
-        Tone::Dependency,
-        Tone::Dispatch,
-        Tone::OtherIdle,
-        Tone::Plain,
-    ];
-
-    /// Name for style sheets.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Tone::Compute => "compute",

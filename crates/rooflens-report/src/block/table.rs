@@ -26,15 +26,10 @@ pub enum Level {
 pub struct Column {
     /// Name for programs, with the unit: the header in CSV.
     pub key: &'static str,
-    /// Name for people.
     pub(crate) title: &'static str,
-    /// What it means; may be empty.
     pub(crate) help: &'static str,
-    /// Whether it holds numbers: these are aligned right and sort largest first.
     pub(crate) number: bool,
-    /// Where it appears.
     pub(crate) level: Level,
-    /// Whether a bar is drawn beside each value, which then is a share.
     pub(crate) bar: bool,
 }
 
@@ -49,7 +44,6 @@ impl Column {
         Column { number: true, ..Column::text(key, title) }
     }
 
-    /// A column of shares with bars.
     pub(crate) const fn bar(key: &'static str, title: &'static str) -> Self {
         Column { bar: true, ..Column::number(key, title) }
     }
@@ -60,7 +54,6 @@ impl Column {
         self
     }
 
-    /// Adds what it means.
     pub(crate) const fn help(mut self, help: &'static str) -> Self {
         self.help = help;
         self
@@ -164,7 +157,6 @@ impl Table {
         Table { name: name.into(), columns, rows, left_out: None }
     }
 
-    /// Says where the rows left out are, and what they make up in all.
     pub(crate) fn rest<T>(mut self, place: &'static str, items: &[T], share: impl Fn(&T) -> f64) -> Self {
         if let Some(left_out) = &mut self.left_out {
             left_out.place = place.into();
@@ -173,7 +165,6 @@ impl Table {
         self
     }
 
-    /// Marks columns whose numbers were not measured, and why.
     pub(crate) fn without(mut self, column: impl Fn(&TableColumn) -> bool, reason: &'static str) -> Self {
         for (index, _) in self.columns.iter().enumerate().filter(|(_, found)| column(found)) {
             for row in &mut self.rows {
@@ -190,7 +181,6 @@ impl Table {
         (0..self.columns.len()).filter(of_level).filter(|index| self.hollow(*index).is_none()).collect()
     }
 
-    /// Why a column has no value in any row.
     pub(crate) fn hollow(&self, index: usize) -> Option<&str> {
         fn reason(row: &Row, index: usize) -> Option<&str> {
             if let Cell::Missing(reason) = &row.cells[index] { Some(reason) } else { None }
@@ -199,7 +189,6 @@ impl Table {
         self.rows.iter().all(|row| reason(row, index).is_some()).then_some(first)
     }
 
-    /// Says what each row's bar stands for.
     pub(crate) fn tones<T>(mut self, items: &[impl Borrow<T>], tone: impl Fn(&T) -> Tone) -> Self {
         for (row, item) in self.rows.iter_mut().zip(items) {
             row.tone = tone(item.borrow());
@@ -207,7 +196,6 @@ impl Table {
         self
     }
 
-    /// Adds the parts of each row, in the table's columns.
     pub(crate) fn children<T>(mut self, items: &[T], children: impl Fn(&T) -> Vec<Vec<Cell>>) -> Self {
         for (row, item) in self.rows.iter_mut().zip(items) {
             row.children = children(item).into_iter().map(Row::new).collect();

@@ -6,7 +6,7 @@ use rooflens_analyze::analyses::{CollectiveStat, CommCalls, CommSize, Communicat
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChartInputs, ChartKind, ChartSource, finite, named};
+use super::inputs::{ChartInputs, finite, named};
 use crate::format;
 
 /// GB/s in B/s.
@@ -58,8 +58,6 @@ pub(crate) struct CollectivePoint {
 }
 
 impl CollectivePoint {
-    /// What is comparable with it: `allreduce, bf16, 8 ranks`.
-    #[must_use]
     pub(crate) fn line(&self) -> String {
         let ranks = self.group_size.map(|ranks| format!("{ranks} ranks"));
         let words = [Some(self.name.clone()), self.dtype.clone(), ranks];
@@ -67,54 +65,40 @@ impl CollectivePoint {
     }
 }
 
-pub(super) struct CollectivesChart;
-
-impl ChartSource for CollectivesChart {
-    fn name(&self) -> &'static str {
-        "collectives"
+pub(super) fn data(inputs: &ChartInputs<'_>) -> Result<(String, CollectivesPlot), String> {
+    let traced = inputs.findings.get::<Communication>().filter(|found| found.count > 0);
+    let logged = inputs.findings.get::<CommCalls>();
+    if traced.is_none() && logged.is_none() {
+        return Err("the input has no collectives".to_owned());
     }
-    fn title(&self) -> &'static str {
-        "Bus bandwidth by message size"
+    let mut points: Vec<CollectivePoint> =
+        traced.iter().flat_map(|found| &found.collectives).filter_map(of_trace).collect();
+    if points.is_empty() {
+        points.extend(logged.iter().flat_map(|found| &found.sizes).filter_map(of_log));
     }
-    fn section(&self) -> &'static str {
-        "communication"
+    if points.is_empty() {
+        return Err("sizes, ranks or times of the collectives are not known".to_owned());
     }
-    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
-        let traced = inputs.findings.get::<Communication>().filter(|found| found.count > 0);
-        let logged = inputs.findings.get::<CommCalls>();
-        if traced.is_none() && logged.is_none() {
-            return Err("the input has no collectives".to_owned());
-        }
-        let mut points: Vec<CollectivePoint> =
-            traced.iter().flat_map(|found| &found.collectives).filter_map(of_trace).collect();
-        if points.is_empty() {
-            points.extend(logged.iter().flat_map(|found| &found.sizes).filter_map(of_log));
-        }
-        if points.is_empty() {
-            return Err("sizes, ranks or times of the collectives are not known".to_owned());
-        }
-        let link = traced.and_then(|found| found.link.as_ref()).map(|link| LinkRate {
-            device: link.device.clone(),
-            kind: link.kind.clone(),
-            bytes_per_s: link.gb_per_s * GIGA,
-        });
-        let mut subtitle = match &link {
-            Some(link) => format!("All links of {} together, one direction, for comparison", link.device),
-            None => "Bandwidth of the links is not known".to_owned(),
-        };
-        // Without the times of the others, a call holds the waiting for them.
-        if points.iter().any(|point| point.wait_ns.is_none()) {
-            subtitle.push_str("; times include waiting for other ranks");
-        }
-        let left_out =
-            traced.iter().flat_map(|found| &found.collectives).filter(|stat| of_trace(stat).is_none());
-        let (calls, ns) = left_out.fold((0, 0), |(calls, ns), stat| (calls + stat.count, ns + stat.total_ns));
-        if calls > 0 {
-            let calls = format::plural(calls as i64, "call");
-            subtitle.push_str(&format!("; {calls} of unknown size, {}, not shown", format::time(ns as f64)));
-        }
-        Ok((subtitle, ChartKind::Collectives(CollectivesPlot { link, points })))
+    let link = traced.and_then(|found| found.link.as_ref()).map(|link| LinkRate {
+        device: link.device.clone(),
+        kind: link.kind.clone(),
+        bytes_per_s: link.gb_per_s * GIGA,
+    });
+    let mut subtitle = match &link {
+        Some(link) => format!("All links of {} together, one direction, for comparison", link.device),
+        None => "Bandwidth of the links is not known".to_owned(),
+    };
+    // Without the times of the others, a call holds the waiting for them.
+    if points.iter().any(|point| point.wait_ns.is_none()) {
+        subtitle.push_str("; times include waiting for other ranks");
     }
+    let left_out = traced.iter().flat_map(|found| &found.collectives).filter(|stat| of_trace(stat).is_none());
+    let (calls, ns) = left_out.fold((0, 0), |(calls, ns), stat| (calls + stat.count, ns + stat.total_ns));
+    if calls > 0 {
+        let calls = format::plural(calls as i64, "call");
+        subtitle.push_str(&format!("; {calls} of unknown size, {}, not shown", format::time(ns as f64)));
+    }
+    Ok((subtitle, CollectivesPlot { link, points }))
 }
 
 fn of_trace(stat: &CollectiveStat) -> Option<CollectivePoint> {

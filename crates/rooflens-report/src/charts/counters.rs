@@ -3,16 +3,11 @@
 use std::borrow::Cow;
 
 use rooflens_analyze::sampled::{StepSampled, SubjectSampled, WHOLE};
-use rooflens_schema::tables::CounterSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChartInputs, ChartKind, ChartSource, finite, named};
-use crate::block::Block;
-use crate::sampled::{levels_of, thinned};
-
-/// Devices in a chart.
-const DEVICES: usize = 4;
+use super::inputs::{ChartInputs, named};
+use crate::sampled::{DrawnLevel, levels_of, name_of, with_charts};
 
 /// Levels over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -60,75 +55,42 @@ pub struct ThrottleStretch {
     pub(crate) reasons: Vec<String>,
 }
 
-pub(super) struct CountersChart;
-
-impl ChartSource for CountersChart {
-    fn name(&self) -> &'static str {
-        "counters"
-    }
-    fn title(&self) -> &'static str {
-        "Devices and host over time"
-    }
-    fn section(&self) -> &'static str {
-        "sampled"
-    }
-    fn replaces(&self, block: &Block) -> bool {
-        matches!(block, Block::Chart(_))
-    }
-    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
-        let none = || "no counters were sampled: rooflens run samples devices and host of a run".to_owned();
-        let sampled = inputs.sampled.ok_or_else(none)?;
-        // The step that the headline numbers are of comes first.
-        let plot = sampled.steps.iter().find_map(plot);
-        let plot = plot.ok_or_else(|| "no counter has two samples or more".to_owned())?;
-        Ok((format!("Step {}", plot.step.replace('_', " ")), ChartKind::Counters(plot)))
-    }
+pub(super) fn data(inputs: &ChartInputs<'_>) -> Result<(String, CountersPlot), String> {
+    let none = || "no counters were sampled: rooflens run samples devices and host of a run".to_owned();
+    let sampled = inputs.sampled.ok_or_else(none)?;
+    // The step that the headline numbers are of comes first.
+    let plot = sampled.steps.iter().find_map(plot);
+    let plot = plot.ok_or_else(|| "no counter has two samples or more".to_owned())?;
+    Ok((format!("Step {}", plot.step.replace('_', " ")), plot))
 }
 
 fn plot(step: &StepSampled) -> Option<CountersPlot> {
     let whole = step.parts.iter().find(|part| part.part == WHOLE)?;
     let first = whole.subjects.iter().flat_map(|it| it.series.values()).filter_map(|it| it.first());
     let first = first.map(|point| point.0).min()?;
-    let (mut devices, mut host): (Vec<&SubjectSampled>, Vec<_>) =
-        whole.subjects.iter().partition(|it| it.source == CounterSource::Device);
-    let power = |it: &SubjectSampled| {
-        it.levels.get("power_mw").copied().flatten().map_or(f64::NEG_INFINITY, |level| level.mean)
-    };
-    devices.sort_by(|a, b| power(b).total_cmp(&power(a)));
-    devices.truncate(DEVICES);
-    devices.append(&mut host);
-    let subjects = devices.into_iter().map(|it| subject(it, first)).filter(|it| !it.levels.is_empty());
+    let (devices, host) = with_charts(whole.subjects.iter());
+    let subjects =
+        devices.into_iter().chain(host).map(|it| subject(it, first)).filter(|it| !it.levels.is_empty());
     let subjects: Vec<SubjectCounters> = subjects.collect();
     let step = Cow::Owned(step.step.as_str().to_owned());
     (!subjects.is_empty()).then_some(CountersPlot { step, subjects })
 }
 
 fn subject(subject: &SubjectSampled, first: i64) -> SubjectCounters {
-    let name = match (subject.source, subject.device) {
-        (CounterSource::Host, _) => "host".to_owned(),
-        (CounterSource::Device, Some(device)) => format!("device {device}"),
-        (CounterSource::Device, None) => "device".to_owned(),
-    };
-    let level = |(column, title, unit, scale): &(&'static str, &'static str, &'static str, f64)| {
-        let points = subject.series.get(column).filter(|points| points.len() > 1)?;
-        let points = thinned(points).into_iter();
-        let points = points.filter_map(|(ts_ns, value)| Some((ts_ns - first, finite(value * scale)?)));
-        Some(CounterLevel {
-            column: (*column).into(),
-            title: (*title).into(),
-            unit: (*unit).into(),
-            points: points.collect(),
-        })
+    let level = |(level, points): (&'static DrawnLevel, Vec<(i64, f64)>)| CounterLevel {
+        column: level.column.into(),
+        title: level.title.into(),
+        unit: level.base_unit().into(),
+        points: points.into_iter().filter(|point| point.1.is_finite()).collect(),
     };
     SubjectCounters {
-        name,
+        name: name_of(subject),
         model: named(&subject.name),
-        levels: levels_of(subject.source).iter().filter_map(level).collect(),
+        levels: levels_of(subject, first).map(level).collect(),
         throttled: subject.throttle.as_ref().map(|_| stretches(&subject.throttle_series, first)),
     }
 }
 
-/// Samples one after the other with the same reasons.
 fn stretches(samples: &[(i64, Vec<String>)], first: i64) -> Vec<ThrottleStretch> {
     let mut found: Vec<ThrottleStretch> = Vec::new();
     for (index, (ts_ns, reasons)) in samples.iter().enumerate() {

@@ -3,9 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChartInputs, ChartKind, ChartSource, finite, named};
+use super::inputs::{ChartInputs, finite, named};
 use crate::bench::{LevelRow, by_load};
-use crate::block::Block;
 
 /// Latency over throughput.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,7 +15,6 @@ pub struct LatencyPlot {
 
 impl LatencyPlot {
     /// Each latency that two levels or more have, as `(tokens per second, ns)`.
-    #[must_use]
     pub(crate) fn lines(&self) -> Vec<(&'static str, Vec<(f64, f64)>)> {
         let line = |of: fn(&LatencyPoint) -> Option<f64>| -> Vec<(f64, f64)> {
             self.levels.iter().filter_map(|level| Some((level.output_tokens_per_s, of(level)?))).collect()
@@ -58,28 +56,12 @@ pub struct LatencyPoint {
     pub(crate) is_valid: bool,
 }
 
-pub(super) struct LatencyChart;
-
-impl ChartSource for LatencyChart {
-    fn name(&self) -> &'static str {
-        "latency"
-    }
-    fn title(&self) -> &'static str {
-        "Latency over throughput"
-    }
-    fn section(&self) -> &'static str {
-        "levels"
-    }
-    fn replaces(&self, block: &Block) -> bool {
-        matches!(block, Block::Drawing(_))
-    }
-    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
-        let levels: Vec<LatencyPoint> = by_load(inputs.levels).into_iter().filter_map(level).collect();
-        match levels.len() {
-            0 => Err("the input is not a load test: rooflens bench makes one".to_owned()),
-            1 => Err("the load test has one level only: --concurrency 1,2,4,8 measures several".to_owned()),
-            _ => Ok(("One point per level".to_owned(), ChartKind::Latency(LatencyPlot { levels }))),
-        }
+pub(super) fn data(inputs: &ChartInputs<'_>) -> Result<(String, LatencyPlot), String> {
+    let levels: Vec<LatencyPoint> = by_load(inputs.levels).into_iter().filter_map(level).collect();
+    match levels.len() {
+        0 => Err("the input is not a load test: rooflens bench makes one".to_owned()),
+        1 => Err("the load test has one level only: --concurrency 1,2,4,8 measures several".to_owned()),
+        _ => Ok(("One point per level".to_owned(), LatencyPlot { levels })),
     }
 }
 

@@ -7,8 +7,7 @@ use rooflens_analyze::analyses::{LayerClass, Ledger, PhaseLedger};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChartInputs, ChartKind, ChartSource};
-use crate::block::Block;
+use super::inputs::ChartInputs;
 use crate::format;
 
 /// Lost time by layer and class of kernel.
@@ -51,8 +50,6 @@ pub struct HeatCell {
 }
 
 impl PhaseHeat {
-    /// What the cells are sums of, in words.
-    #[must_use]
     pub(crate) fn about(&self) -> String {
         let steps = if self.steps > 1 { format!("sum over {} steps, ", self.steps) } else { String::new() };
         let share = format::share(self.covered);
@@ -68,50 +65,31 @@ impl PhaseHeat {
 
 impl HeatCell {
     /// Time above the lower bound, or all of it where no bound is known.
-    #[must_use]
     pub fn lost_ns(&self) -> i64 {
         self.ns - self.floor_ns.unwrap_or(0)
     }
 }
 
-pub(super) struct LayersChart;
-
-impl ChartSource for LayersChart {
-    fn name(&self) -> &'static str {
-        "layers"
+pub(super) fn data(inputs: &ChartInputs<'_>) -> Result<(String, HeatPlot), String> {
+    let none = || "the input has no time ledger: it needs device activity or operators".to_owned();
+    let ledger = inputs.findings.get::<Ledger>().ok_or_else(none)?;
+    let mut phases: Vec<PhaseHeat> = ledger.phases.iter().filter_map(phase).collect();
+    // Outside of steps is work of a step that was not recorded from its beginning: which layers it is of is a guess.
+    if phases.iter().any(|phase| phase.steps > 0) {
+        phases.retain(|phase| phase.steps > 0);
     }
-    fn title(&self) -> &'static str {
-        "Layers by class of kernel"
+    if phases.is_empty() {
+        return Err("no layers are known: no module names them, and no pattern of kernels repeats".to_owned());
     }
-    fn section(&self) -> &'static str {
-        "modules"
-    }
-    fn replaces(&self, block: &Block) -> bool {
-        matches!(block, Block::Chart(_))
-    }
-    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
-        let none = || "the input has no time ledger: it needs device activity or operators".to_owned();
-        let ledger = inputs.findings.get::<Ledger>().ok_or_else(none)?;
-        let mut phases: Vec<PhaseHeat> = ledger.phases.iter().filter_map(phase).collect();
-        // Outside of steps is work of a step that was not recorded from its beginning: which layers it is of is a guess.
-        if phases.iter().any(|phase| phase.steps > 0) {
-            phases.retain(|phase| phase.steps > 0);
+    let cells = || phases.iter().flat_map(|phase| &phase.cells);
+    let has_floor = cells().all(|cell| cell.floor_ns.is_some());
+    let subtitle = match (has_floor, &ledger.floor_of) {
+        (true, Some(source)) => {
+            format!("Time above the lower bound of {} on {}", source.model, source.device)
         }
-        if phases.is_empty() {
-            return Err(
-                "no layers are known: no module names them, and no pattern of kernels repeats".to_owned()
-            );
-        }
-        let cells = || phases.iter().flat_map(|phase| &phase.cells);
-        let has_floor = cells().all(|cell| cell.floor_ns.is_some());
-        let subtitle = match (has_floor, &ledger.floor_of) {
-            (true, Some(source)) => {
-                format!("Time above the lower bound of {} on {}", source.model, source.device)
-            }
-            _ => "All kernel time: no lower bound is known without --model CONFIG".to_owned(),
-        };
-        Ok((subtitle, ChartKind::Layers(HeatPlot { has_floor, phases })))
-    }
+        _ => "All kernel time: no lower bound is known without --model CONFIG".to_owned(),
+    };
+    Ok((subtitle, HeatPlot { has_floor, phases }))
 }
 
 fn phase(phase: &PhaseLedger) -> Option<PhaseHeat> {

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-use super::{ChartInputs, ChartKind, ChartSource, named};
-use crate::block::{Block, Tone};
-use crate::sections::ledger_tone;
+use super::inputs::{ChartInputs, named};
+use crate::block::Tone;
+use crate::section::line_tone;
 
 /// The lines of the time ledger, by phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,49 +45,33 @@ pub(crate) struct PhaseBar {
     pub(crate) ns: Vec<i64>,
 }
 
-pub(super) struct LedgerChart;
-
-impl ChartSource for LedgerChart {
-    fn name(&self) -> &'static str {
-        "ledger"
+pub(super) fn data(inputs: &ChartInputs<'_>) -> Result<(String, LedgerPlot), String> {
+    let none = || "the input has no time ledger: it needs device activity or operators".to_owned();
+    let ledger = inputs.findings.get::<Ledger>().ok_or_else(none)?;
+    let phases: Vec<&PhaseLedger> = ledger.phases.iter().filter(|phase| phase.wall_ns > 0).collect();
+    if phases.is_empty() {
+        return Err("no phase of the time ledger has time".to_owned());
     }
-    fn title(&self) -> &'static str {
-        "Time by phase"
-    }
-    fn section(&self) -> &'static str {
-        "ledger"
-    }
-    fn replaces(&self, block: &Block) -> bool {
-        matches!(block, Block::Stack(_))
-    }
-    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
-        let none = || "the input has no time ledger: it needs device activity or operators".to_owned();
-        let ledger = inputs.findings.get::<Ledger>().ok_or_else(none)?;
-        let phases: Vec<&PhaseLedger> = ledger.phases.iter().filter(|phase| phase.wall_ns > 0).collect();
-        if phases.is_empty() {
-            return Err("no phase of the time ledger has time".to_owned());
-        }
-        let used = Line::ALL.iter().copied().filter(|line| phases.iter().any(|phase| phase.on(*line) > 0));
-        let used: Vec<Line> = used.collect();
-        let part = |line: &Line| LedgerPart {
-            line: *line,
-            title: line.title().into(),
-            meaning: line.meaning().into(),
-            tone: ledger_tone(*line),
-        };
-        let bar = |phase: &&PhaseLedger| PhaseBar {
-            phase: named(&phase.phase.replace('_', " ")),
-            steps: phase.steps,
-            wall_ns: phase.wall_ns,
-            ns: used.iter().map(|line| phase.on(*line)).collect(),
-        };
-        let subtitle = match (&ledger.floor_of, ledger.not_computed.get("floor")) {
-            (Some(source), _) => format!("Lower bound: {} on {}", source.model, source.device),
-            (None, Some(reason)) => format!("No lower bound: {reason}"),
-            (None, None) => String::new(),
-        };
-        let plot =
-            LedgerPlot { lines: used.iter().map(part).collect(), phases: phases.iter().map(bar).collect() };
-        Ok((subtitle, ChartKind::Ledger(plot)))
-    }
+    let used = Line::ALL.iter().copied().filter(|line| phases.iter().any(|phase| phase.on(*line) > 0));
+    let used: Vec<Line> = used.collect();
+    let part = |line: &Line| LedgerPart {
+        line: *line,
+        title: line.title().into(),
+        meaning: line.meaning().into(),
+        tone: line_tone(*line),
+    };
+    let bar = |phase: &&PhaseLedger| PhaseBar {
+        phase: named(&phase.phase.replace('_', " ")),
+        steps: phase.steps,
+        wall_ns: phase.wall_ns,
+        ns: used.iter().map(|line| phase.on(*line)).collect(),
+    };
+    let subtitle = match (&ledger.floor_of, ledger.not_computed.get("floor")) {
+        (Some(source), _) => format!("Lower bound: {} on {}", source.model, source.device),
+        (None, Some(reason)) => format!("No lower bound: {reason}"),
+        (None, None) => String::new(),
+    };
+    let plot =
+        LedgerPlot { lines: used.iter().map(part).collect(), phases: phases.iter().map(bar).collect() };
+    Ok((subtitle, plot))
 }

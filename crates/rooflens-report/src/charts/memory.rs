@@ -4,8 +4,7 @@ use rooflens_analyze::analyses::{DeviceMemory, Memory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChartInputs, ChartKind, ChartSource, named};
-use crate::block::Block;
+use super::inputs::{ChartInputs, named};
 
 /// Devices in a chart: those with the highest peaks.
 const DEVICES: usize = 8;
@@ -38,7 +37,6 @@ pub(crate) struct DevicePlot {
 
 impl DevicePlot {
     /// `rank 0 device 1`.
-    #[must_use]
     pub fn name(&self) -> String {
         match self.device {
             device if device < 0 => format!("rank {} host", self.rank),
@@ -56,39 +54,23 @@ pub(crate) struct PeakHolder {
     pub(crate) bytes: i64,
 }
 
-pub(super) struct MemoryChart;
-
-impl ChartSource for MemoryChart {
-    fn name(&self) -> &'static str {
-        "memory"
+pub(super) fn data(inputs: &ChartInputs<'_>) -> Result<(String, MemoryPlot), String> {
+    let none = || "the input has no allocations: profile with profile_memory=True".to_owned();
+    let Memory(memory) = inputs.findings.get::<Memory>().ok_or_else(none)?;
+    let mut devices: Vec<&DeviceMemory> = memory.iter().filter(|it| it.timeline.len() > 1).collect();
+    if devices.is_empty() {
+        return Err("the allocator's totals are not in the input".to_owned());
     }
-    fn title(&self) -> &'static str {
-        "Allocated memory over time"
-    }
-    fn section(&self) -> &'static str {
-        "memory"
-    }
-    fn replaces(&self, block: &Block) -> bool {
-        matches!(block, Block::Chart(_))
-    }
-    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
-        let none = || "the input has no allocations: profile with profile_memory=True".to_owned();
-        let Memory(memory) = inputs.findings.get::<Memory>().ok_or_else(none)?;
-        let mut devices: Vec<&DeviceMemory> = memory.iter().filter(|it| it.timeline.len() > 1).collect();
-        if devices.is_empty() {
-            return Err("the allocator's totals are not in the input".to_owned());
+    devices.sort_by_key(|it| (std::cmp::Reverse(it.peak_allocated_bytes), it.device < 0));
+    let left_out = devices.len().saturating_sub(DEVICES);
+    let subtitle = match left_out {
+        0 => String::new(),
+        left_out => {
+            format!("The {DEVICES} devices with the highest peaks; {left_out} more are not shown")
         }
-        devices.sort_by_key(|it| (std::cmp::Reverse(it.peak_allocated_bytes), it.device < 0));
-        let left_out = devices.len().saturating_sub(DEVICES);
-        let subtitle = match left_out {
-            0 => String::new(),
-            left_out => {
-                format!("The {DEVICES} devices with the highest peaks; {left_out} more are not shown")
-            }
-        };
-        let devices = devices.into_iter().take(DEVICES).map(device).collect();
-        Ok((subtitle, ChartKind::Memory(MemoryPlot { devices })))
-    }
+    };
+    let devices = devices.into_iter().take(DEVICES).map(device).collect();
+    Ok((subtitle, MemoryPlot { devices }))
 }
 
 fn device(memory: &DeviceMemory) -> DevicePlot {

@@ -7,6 +7,7 @@
 
 mod collectives;
 mod counters;
+mod inputs;
 mod latency;
 mod layers;
 mod ledger;
@@ -14,38 +15,23 @@ mod memory;
 mod roofline;
 mod steps;
 mod still;
-mod vega;
 
 pub(crate) use collectives::{CollectivesPlot, LinkRate};
 pub(crate) use counters::CountersPlot;
+pub use inputs::ChartInputs;
 pub(crate) use latency::LatencyPlot;
 pub(crate) use layers::HeatPlot;
 pub(crate) use ledger::{LedgerPlot, PhaseBar};
 pub(crate) use memory::MemoryPlot;
-pub(crate) use roofline::{PointGrain, RooflinePlot, RooflinePoint};
+pub(crate) use roofline::{PointGrain, RooflinePlot};
 pub(crate) use steps::StepsPlot;
 
 use std::borrow::Cow;
 
-use rooflens_analyze::Findings;
-use rooflens_analyze::sampled::Sampled;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bench::LevelRow;
 use crate::block::Block;
-use crate::text;
-
-/// What charts are made of.
-#[derive(Clone, Copy)]
-pub struct ChartInputs<'a> {
-    /// What was found in a trace.
-    pub findings: &'a Findings,
-    /// What was sampled while a run went on.
-    pub sampled: Option<&'a Sampled>,
-    /// The levels of a load test.
-    pub levels: &'a [LevelRow],
-}
 
 /// A chart, as data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -95,45 +81,59 @@ pub struct MissingChart {
 }
 
 /// A chart that may be had.
-pub trait ChartSource: Sync {
+#[derive(Debug, Clone, Copy)]
+pub struct ChartSource {
     /// Stable word.
-    fn name(&self) -> &'static str;
+    pub name: &'static str,
     /// What it shows.
-    fn title(&self) -> &'static str;
+    pub title: &'static str,
     /// The section of a page that it opens.
-    fn section(&self) -> &'static str;
-    /// Its data with a subtitle, or why there are none.
-    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String>;
+    pub(crate) section: &'static str,
     /// Whether it shows what a block of its section shows too.
-    fn replaces(&self, _block: &Block) -> bool {
-        false
-    }
+    pub(crate) replaces: fn(&Block) -> bool,
+    /// Its data with a subtitle, or why there are none.
+    data: fn(&ChartInputs<'_>) -> Result<(String, ChartKind), String>,
+}
+
+macro_rules! chart {
+    ($file:ident, $kind:ident, $title:literal, in $section:literal, replaces $replaces:expr) => {
+        ChartSource {
+            name: stringify!($file),
+            title: $title,
+            section: $section,
+            replaces: $replaces,
+            data: |inputs| $file::data(inputs).map(|(about, plot)| (about, ChartKind::$kind(plot))),
+        }
+    };
+}
+
+fn is_chart(block: &Block) -> bool {
+    matches!(block, Block::Chart(_))
 }
 
 /// Every chart.
-pub const ALL: &[&dyn ChartSource] = &[
-    &ledger::LedgerChart,
-    &roofline::RooflineSource,
-    &steps::StepsChart,
-    &layers::LayersChart,
-    &memory::MemoryChart,
-    &collectives::CollectivesChart,
-    &counters::CountersChart,
-    &latency::LatencyChart,
+pub const ALL: &[ChartSource] = &[
+    chart!(ledger, Ledger, "Time by phase", in "ledger", replaces |it| matches!(it, Block::Stack(_))),
+    chart!(roofline, Roofline, "Roofline", in "roofline", replaces |_| false),
+    chart!(steps, Steps, "Duration of each step", in "phases", replaces is_chart),
+    chart!(layers, Layers, "Layers by class of kernel", in "modules", replaces is_chart),
+    chart!(memory, Memory, "Allocated memory over time", in "memory", replaces is_chart),
+    chart!(collectives, Collectives, "Bus bandwidth by message size", in "communication", replaces |_| false),
+    chart!(counters, Counters, "Devices and host over time", in "sampled", replaces is_chart),
+    chart!(latency, Latency, "Latency over throughput", in "levels", replaces |it| matches!(it, Block::Drawing(_))),
 ];
 
 /// The chart of that name.
-pub fn find(name: &str) -> Option<&'static dyn ChartSource> {
-    ALL.iter().copied().find(|chart| chart.name() == name)
+pub fn find(name: &str) -> Option<&'static ChartSource> {
+    ALL.iter().find(|chart| chart.name == name)
 }
 
 /// One chart, or why there is none.
-pub fn of(source: &dyn ChartSource, inputs: &ChartInputs<'_>) -> Result<ChartData, MissingChart> {
-    match source.data(inputs) {
-        Ok((subtitle, kind)) => {
-            Ok(ChartData { name: source.name().into(), title: source.title().into(), subtitle, kind })
-        }
-        Err(reason) => Err(MissingChart { name: source.name().into(), title: source.title().into(), reason }),
+pub fn of(source: &ChartSource, inputs: &ChartInputs<'_>) -> Result<ChartData, MissingChart> {
+    let (name, title) = (source.name.into(), source.title.into());
+    match (source.data)(inputs) {
+        Ok((subtitle, kind)) => Ok(ChartData { name, title, subtitle, kind }),
+        Err(reason) => Err(MissingChart { name, title, reason }),
     }
 }
 
@@ -141,7 +141,7 @@ pub fn of(source: &dyn ChartSource, inputs: &ChartInputs<'_>) -> Result<ChartDat
 pub fn all(inputs: &ChartInputs<'_>) -> (Vec<ChartData>, Vec<MissingChart>) {
     let (mut found, mut missing) = (vec![], vec![]);
     for source in ALL {
-        match of(*source, inputs) {
+        match of(source, inputs) {
             Ok(chart) => found.push(chart),
             Err(reason) => missing.push(reason),
         }
@@ -149,29 +149,10 @@ pub fn all(inputs: &ChartInputs<'_>) -> (Vec<ChartData>, Vec<MissingChart>) {
     (found, missing)
 }
 
-/// Characters of a name in a chart.
-const LONGEST: usize = 160;
-
-/// A name from a trace, fit to be shown.
-fn named(name: &str) -> String {
-    text::elide(&text::clean(name), LONGEST)
-}
-
-/// Characters of a name that other parts of a page look for.
-const FULL: usize = 1_000;
-
-/// A full name from a trace.
-fn full_name(name: &str) -> String {
-    text::clip(&text::clean(name), FULL)
-}
-
-/// A number that JSON can hold.
-fn finite(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
-}
-
 #[cfg(test)]
 mod tests {
+    use rooflens_analyze::Findings;
+
     use super::*;
 
     #[test]
@@ -183,19 +164,5 @@ mod tests {
         for chart in &missing {
             assert!(chart.reason.len() > 10 && !chart.reason.ends_with('.'), "{chart:?}");
         }
-    }
-
-    #[test]
-    fn every_file_is_a_chart() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/charts");
-        let mut files: Vec<String> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
-            .filter(|name| !["mod", "still", "vega"].contains(&name.as_str()))
-            .collect();
-        let mut names: Vec<String> = ALL.iter().map(|chart| chart.name().to_owned()).collect();
-        files.sort();
-        names.sort();
-        assert_eq!(files, names, "add the chart to ALL, under the name of its file");
     }
 }

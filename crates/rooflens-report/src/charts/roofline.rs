@@ -11,7 +11,7 @@ use rooflens_cost::precision::Dtype;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChartInputs, ChartKind, ChartSource, full_name, named};
+use super::inputs::{ChartInputs, full_name, named};
 use crate::format;
 
 /// Points of one grain in one phase: those with the most time.
@@ -46,10 +46,11 @@ pub(crate) struct RoofPeak {
 }
 
 /// What a point stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PointGrain {
     /// An operator of the model, or of the trace by its shapes.
+    #[default]
     Operator,
     /// A kernel.
     Kernel,
@@ -58,7 +59,7 @@ pub(crate) enum PointGrain {
 }
 
 /// A point, over all steps of its phase.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct RooflinePoint {
     /// What it stands for.
     pub(crate) grain: PointGrain,
@@ -91,22 +92,12 @@ pub(crate) struct RooflinePoint {
 }
 
 impl RooflinePoint {
-    /// FLOPs for each byte.
-    #[must_use]
     pub(crate) fn intensity(&self) -> f64 {
         self.flops / self.bytes
     }
 
-    /// FLOP/s that it achieved.
-    #[must_use]
     pub(crate) fn flops_per_s(&self) -> f64 {
         self.flops * 1e9 / self.ns as f64
-    }
-
-    /// Time above the lower bound.
-    #[must_use]
-    pub(crate) fn lost_ns(&self) -> Option<i64> {
-        self.floor_ns.map(|floor| self.ns - floor)
     }
 
     fn is_drawn(&self) -> bool {
@@ -118,59 +109,38 @@ impl RooflinePoint {
     }
 }
 
-pub(super) struct RooflineSource;
-
-impl ChartSource for RooflineSource {
-    fn name(&self) -> &'static str {
-        "roofline"
+pub(super) fn data(inputs: &ChartInputs<'_>) -> Result<(String, RooflinePlot), String> {
+    let by_model = inputs.findings.get::<Ledger>().and_then(of_model);
+    let plot = by_model.or_else(|| inputs.findings.get::<ShapeRates>().map(of_shapes));
+    let none = "FLOPs and bytes are not known: give --model CONFIG, or record shapes (record_shapes=True)";
+    let mut plot = plot.ok_or_else(|| none.to_owned())?;
+    // What is shown first is what is counted.
+    let grains = [(PointGrain::Operator, "operators"), (PointGrain::Kernel, "kernels")];
+    let count = |points: &[RooflinePoint], grain| points.iter().filter(|one| one.grain == grain).count();
+    let first = grains.into_iter().find(|(grain, _)| count(&plot.points, *grain) > 0);
+    let all = first.map_or(0, |(grain, _)| count(&plot.points, grain));
+    plot.points.retain(RooflinePoint::is_drawn);
+    if plot.points.is_empty() {
+        return Err("no kernel has both FLOPs and bytes that are known".to_owned());
     }
-    fn title(&self) -> &'static str {
-        "Roofline"
-    }
-    fn section(&self) -> &'static str {
-        "roofline"
-    }
-    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
-        let plot = match inputs.findings.get::<Ledger>().and_then(of_model) {
-            Some(plot) => plot,
-            None => {
-                let rates = inputs.findings.get::<ShapeRates>().ok_or_else(|| {
-                    "FLOPs and bytes are not known: give --model CONFIG, or record shapes (record_shapes=True)"
-                        .to_owned()
-                })?;
-                of_shapes(rates)
-            }
-        };
-        let mut plot = plot;
-        // What is shown first is what is counted.
-        let grains = [(PointGrain::Operator, "operators"), (PointGrain::Kernel, "kernels")];
-        let count = |points: &[RooflinePoint], grain| points.iter().filter(|one| one.grain == grain).count();
-        let first = grains.into_iter().find(|(grain, _)| count(&plot.points, *grain) > 0);
-        let all = first.map_or(0, |(grain, _)| count(&plot.points, grain));
-        plot.points.retain(RooflinePoint::is_drawn);
-        if plot.points.is_empty() {
-            return Err("no kernel has both FLOPs and bytes that are known".to_owned());
-        }
-        let work = match &plot.model {
-            Some(model) => format!("Work of {model}"),
-            None => "Work by recorded shapes".to_owned(),
-        };
-        let device = plot
-            .device
-            .as_ref()
-            .map_or(", peaks of the device not known".to_owned(), |device| format!(" on {device}"));
-        let left_out = first.and_then(|(grain, words)| {
-            let shown = count(&plot.points, grain);
-            (all > shown).then(|| {
-                let (shown, all) = (format::count(shown as i64), format::count(all as i64));
-                format!("; {shown} of {all} {words}: the FLOPs of the others are zero or not known")
-            })
-        });
-        Ok((format!("{work}{device}{}", left_out.unwrap_or_default()), ChartKind::Roofline(plot)))
-    }
+    let work = match &plot.model {
+        Some(model) => format!("Work of {model}"),
+        None => "Work by recorded shapes".to_owned(),
+    };
+    let device = plot
+        .device
+        .as_ref()
+        .map_or(", peaks of the device not known".to_owned(), |device| format!(" on {device}"));
+    let left_out = first.and_then(|(grain, words)| {
+        let shown = count(&plot.points, grain);
+        (all > shown).then(|| {
+            let (shown, all) = (format::count(shown as i64), format::count(all as i64));
+            format!("; {shown} of {all} {words}: the FLOPs of the others are zero or not known")
+        })
+    });
+    Ok((format!("{work}{device}{}", left_out.unwrap_or_default()), plot))
 }
 
-/// By the operators of a model.
 fn of_model(ledger: &Ledger) -> Option<RooflinePlot> {
     let source = ledger.floor_of.as_ref()?;
     let mut used = Vec::new();
@@ -196,16 +166,12 @@ fn phase_points(phase: &PhaseLedger) -> Vec<RooflinePoint> {
     let of = |grain, name: &str, class: Cow<'static, str>, achieved: &Achieved| RooflinePoint {
         grain,
         name: named(name),
-        full_name: None,
         class,
-        layer: None,
         phase: Some(phase.phase.clone()),
-        count: None,
-        ns: 0,
-        floor_ns: None,
         flops: achieved.flops,
         bytes: achieved.bytes,
         limit: Some(achieved.limit.clone()),
+        ..RooflinePoint::default()
     };
     let operator = |row: &OperatorTime| RooflinePoint {
         count: Some(row.count),
@@ -228,16 +194,14 @@ fn phase_points(phase: &PhaseLedger) -> Vec<RooflinePoint> {
         Some(RooflinePoint {
             grain: PointGrain::Layer,
             name: format!("layer {}, {}", row.layer, class.replace('_', " ")),
-            full_name: None,
             class: class.into(),
             layer: Some(row.layer),
             phase: Some(phase.phase.clone()),
-            count: None,
             ns: row.ns,
             floor_ns: row.floor_ns,
             flops: row.flops?,
             bytes: row.bytes?,
-            limit: None,
+            ..RooflinePoint::default()
         })
     };
     let mut points: Vec<RooflinePoint> = phase.operators.iter().take(POINTS).map(operator).collect();
@@ -246,7 +210,6 @@ fn phase_points(phase: &PhaseLedger) -> Vec<RooflinePoint> {
     points
 }
 
-/// By the shapes that the trace recorded.
 fn of_shapes(rates: &ShapeRates) -> RooflinePlot {
     let mut plot = RooflinePlot { device: rates.device.clone(), ..RooflinePlot::default() };
     let all = rates.shapes.iter().map(|row| &row.rate).chain(rates.kernels.iter().map(|row| &row.rate));
@@ -255,10 +218,7 @@ fn of_shapes(rates: &ShapeRates) -> RooflinePlot {
     let of = |grain, name: &str, class: Cow<'static, str>, count, ns, rate: &RooflineRate| RooflinePoint {
         grain,
         name: named(name),
-        full_name: None,
         class,
-        layer: None,
-        phase: None,
         count: Some(count),
         ns,
         floor_ns: rate.floor_ns,
@@ -266,6 +226,7 @@ fn of_shapes(rates: &ShapeRates) -> RooflinePlot {
         flops: rate.flops.filter(|_| rate.flops_per_s.is_some()).unwrap_or_default(),
         bytes: rate.bytes.unwrap_or_default(),
         limit: rate.limit.clone(),
+        ..RooflinePoint::default()
     };
     let shape = |row: &ShapeRate| {
         let class = row.format.clone().unwrap_or("dtype not known".into());
@@ -284,7 +245,6 @@ fn of_shapes(rates: &ShapeRates) -> RooflinePlot {
     plot
 }
 
-/// Adds the roofs: those of the catalog's device, else the peaks that the points have.
 fn raise(plot: &mut RooflinePlot, device: &str, used: &[f64]) {
     let is_alike = |a: f64, b: f64| (a - b).abs() <= ALIKE * a.abs().max(b.abs());
     let mut peaks: Vec<RoofPeak> = Vec::new();

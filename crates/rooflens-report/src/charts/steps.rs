@@ -6,8 +6,7 @@ use rooflens_analyze::analyses::{PhaseRole, PhaseStat, Phases};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChartInputs, ChartKind, ChartSource, named};
-use crate::block::Block;
+use super::inputs::{ChartInputs, named};
 
 /// Groups of steps in a chart.
 const GROUPS: usize = 6;
@@ -57,45 +56,28 @@ pub(crate) struct StepPoint {
     pub(crate) ns: i64,
 }
 
-pub(super) struct StepsChart;
-
-impl ChartSource for StepsChart {
-    fn name(&self) -> &'static str {
-        "steps"
+pub(super) fn data(inputs: &ChartInputs<'_>) -> Result<(String, StepsPlot), String> {
+    let none = || "the input has no steps: annotate them, or profile with a schedule".to_owned();
+    let Phases(phases) = inputs.findings.get::<Phases>().ok_or_else(none)?;
+    let is_step = |phase: &&PhaseStat| phase.role == PhaseRole::Step;
+    let many = phases.iter().filter(is_step).filter(|phase| phase.durations_ns.len() >= LEAST);
+    let groups: Vec<StepGroup> = many.take(GROUPS).map(group).collect();
+    if groups.is_empty() {
+        return Err(format!("no group of steps has {LEAST} steps or more"));
     }
-    fn title(&self) -> &'static str {
-        "Duration of each step"
-    }
-    fn section(&self) -> &'static str {
-        "phases"
-    }
-    fn replaces(&self, block: &Block) -> bool {
-        matches!(block, Block::Chart(_))
-    }
-    fn data(&self, inputs: &ChartInputs<'_>) -> Result<(String, ChartKind), String> {
-        let none = || "the input has no steps: annotate them, or profile with a schedule".to_owned();
-        let Phases(phases) = inputs.findings.get::<Phases>().ok_or_else(none)?;
-        let is_step = |phase: &&PhaseStat| phase.role == PhaseRole::Step;
-        let many = phases.iter().filter(is_step).filter(|phase| phase.durations_ns.len() >= LEAST);
-        let groups: Vec<StepGroup> = many.take(GROUPS).map(group).collect();
-        if groups.is_empty() {
-            return Err(format!("no group of steps has {LEAST} steps or more"));
+    let subtitle = match &groups[0] {
+        group if group.flawed == 0 => String::new(),
+        group if group.flawed >= group.count => "Every step is affected by the recording".to_owned(),
+        group => {
+            format!("{} of {} steps are affected by the recording and left out", group.flawed, group.count)
         }
-        let subtitle = match &groups[0] {
-            group if group.flawed == 0 => String::new(),
-            group if group.flawed >= group.count => "Every step is affected by the recording".to_owned(),
-            group => format!(
-                "{} of {} steps are affected by the recording and left out",
-                group.flawed, group.count
-            ),
-        };
-        let subtitle = match groups[0].timeline.as_ref() {
-            "device" if subtitle.is_empty() => "First to last activity on the device".to_owned(),
-            "device" => format!("First to last activity on the device. {subtitle}"),
-            _ => subtitle,
-        };
-        Ok((subtitle, ChartKind::Steps(StepsPlot { groups })))
-    }
+    };
+    let subtitle = match groups[0].timeline.as_ref() {
+        "device" if subtitle.is_empty() => "First to last activity on the device".to_owned(),
+        "device" => format!("First to last activity on the device. {subtitle}"),
+        _ => subtitle,
+    };
+    Ok((subtitle, StepsPlot { groups }))
 }
 
 fn group(phase: &PhaseStat) -> StepGroup {

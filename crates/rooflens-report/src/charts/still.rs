@@ -2,36 +2,45 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value as Json;
+
 use super::{
     ChartData, ChartKind, CollectivesPlot, CountersPlot, HeatPlot, LatencyPlot, LedgerPlot, MemoryPlot,
     PhaseBar, PointGrain, RooflinePlot, StepsPlot,
 };
 use crate::figure::{
-    Axis, Bar, BarChart, FigurePaper, FigureUnit, HeatMap, LineChart, LineSeries, ReferenceLine,
+    Axis, Bar, BarChart, Figure, FigurePaper, FigureUnit, HeatMap, LineChart, LineSeries, ReferenceLine,
     RooflineChart, RooflineDevice, RooflineOperator,
 };
 use crate::format;
 
 impl ChartData {
     /// The chart as one SVG file, for a page.
-    #[must_use]
     pub fn svg(&self) -> String {
         self.svg_on(FigurePaper::default())
     }
 
     /// The chart as one SVG file.
-    #[must_use]
     pub fn svg_on(&self, paper: FigurePaper) -> String {
-        match &self.kind {
-            ChartKind::Roofline(plot) => self.roofline(plot, paper),
-            ChartKind::Ledger(plot) => self.ledger(plot, paper),
-            ChartKind::Steps(plot) => self.steps(plot, paper),
-            ChartKind::Layers(plot) => self.layers(plot, paper),
-            ChartKind::Counters(plot) => self.counters(plot, paper),
-            ChartKind::Memory(plot) => self.memory(plot, paper),
-            ChartKind::Latency(plot) => self.latency(plot, paper),
-            ChartKind::Collectives(plot) => self.collectives(plot, paper),
-        }
+        self.figure().map_or_else(String::new, |figure| figure.svg_on(paper))
+    }
+
+    /// The chart as a Vega-Lite specification with its data inside. Values are in base units: seconds, bytes, FLOP/s.
+    pub fn vega_lite(&self, paper: FigurePaper) -> Json {
+        self.figure().map_or(Json::Null, |figure| figure.vega_lite(paper))
+    }
+
+    fn figure(&self) -> Option<Figure> {
+        Some(match &self.kind {
+            ChartKind::Roofline(plot) => Figure::Roofline(self.roofline(plot)),
+            ChartKind::Ledger(plot) => Figure::Bar(self.ledger(plot)),
+            ChartKind::Steps(plot) => Figure::Line(self.steps(plot)),
+            ChartKind::Layers(plot) => Figure::Heat(self.layers(plot)?),
+            ChartKind::Counters(plot) => Figure::Line(self.counters(plot)?),
+            ChartKind::Memory(plot) => Figure::Line(self.memory(plot)),
+            ChartKind::Latency(plot) => Figure::Line(self.latency(plot)),
+            ChartKind::Collectives(plot) => Figure::Line(self.collectives(plot)),
+        })
     }
 
     fn lines(&self, x: Axis, y: Axis, series: Vec<LineSeries>) -> LineChart {
@@ -45,7 +54,7 @@ impl ChartData {
         }
     }
 
-    fn roofline(&self, plot: &RooflinePlot, paper: FigurePaper) -> String {
+    fn roofline(&self, plot: &RooflinePlot) -> RooflineChart {
         let of_grain = |grain| plot.points.iter().filter(move |point| point.grain == grain);
         let grain = [PointGrain::Operator, PointGrain::Kernel, PointGrain::Layer]
             .into_iter()
@@ -72,10 +81,9 @@ impl ChartData {
             weight: "share of the time of all dots".to_owned(),
             normalised: false,
         }
-        .svg_on(paper)
     }
 
-    fn ledger(&self, plot: &LedgerPlot, paper: FigurePaper) -> String {
+    fn ledger(&self, plot: &LedgerPlot) -> BarChart {
         // As shares: phases differ by orders of magnitude.
         let bar = |phase: &PhaseBar| {
             let shares = phase.ns.iter().map(|ns| *ns as f64 / phase.wall_ns as f64);
@@ -90,10 +98,9 @@ impl ChartData {
             tones: plot.lines.iter().map(|line| line.tone).collect(),
             bars: plot.phases.iter().map(bar).collect(),
         }
-        .svg_on(paper)
     }
 
-    fn steps(&self, plot: &StepsPlot, paper: FigurePaper) -> String {
+    fn steps(&self, plot: &StepsPlot) -> LineChart {
         // The group with the most time, as a page shows it first: others have durations of another kind.
         let mut of_ranks: BTreeMap<Option<i32>, Vec<(f64, Option<f64>)>> = BTreeMap::new();
         for point in plot.groups.iter().take(1).flat_map(|group| &group.points) {
@@ -112,11 +119,11 @@ impl ChartData {
             chart.y_rules =
                 [("p50", group.p50_ns), ("p99", group.p99_ns)].into_iter().filter_map(rule).collect();
         }
-        chart.svg_on(paper)
+        chart
     }
 
-    fn layers(&self, plot: &HeatPlot, paper: FigurePaper) -> String {
-        let Some(phase) = plot.phases.first() else { return String::new() };
+    fn layers(&self, plot: &HeatPlot) -> Option<HeatMap> {
+        let phase = plot.phases.first()?;
         let mut cells: BTreeMap<(usize, usize), f64> = BTreeMap::new();
         for cell in &phase.cells {
             let column = phase.layers.iter().position(|layer| *layer == cell.layer);
@@ -125,7 +132,7 @@ impl ChartData {
                 *cells.entry(at).or_default() += cell.lost_ns() as f64;
             }
         }
-        HeatMap {
+        Some(HeatMap {
             title: self.title.to_string(),
             subtitle: format!("{}; {}: {}", self.subtitle, phase.phase.replace('_', " "), phase.about()),
             label: "layer".to_owned(),
@@ -134,14 +141,12 @@ impl ChartData {
             columns: phase.layers.iter().map(ToString::to_string).collect(),
             rows: phase.classes.iter().map(|class| class.replace('_', " ")).collect(),
             cells,
-        }
-        .svg_on(paper)
+        })
     }
 
     /// One level fits a figure: the first of each subject, which is power or processor use.
-    fn counters(&self, plot: &CountersPlot, paper: FigurePaper) -> String {
-        let column = plot.subjects.first().and_then(|subject| subject.levels.first());
-        let Some(first) = column else { return String::new() };
+    fn counters(&self, plot: &CountersPlot) -> Option<LineChart> {
+        let first = plot.subjects.first()?.levels.first()?;
         let series = plot.subjects.iter().filter_map(|subject| {
             let level = subject.levels.iter().find(|level| level.column == first.column)?;
             let points = level.points.iter().map(|(ns, value)| (*ns as f64, Some(*value)));
@@ -155,10 +160,10 @@ impl ChartData {
             _ => FigureUnit::Number,
         };
         let x = Axis::linear("time", FigureUnit::Time);
-        self.lines(x, Axis::linear(first.title.clone(), unit), series.collect()).svg_on(paper)
+        Some(self.lines(x, Axis::linear(first.title.clone(), unit), series.collect()))
     }
 
-    fn memory(&self, plot: &MemoryPlot, paper: FigurePaper) -> String {
+    fn memory(&self, plot: &MemoryPlot) -> LineChart {
         let first = plot.devices.iter().filter_map(|device| device.points.first()).map(|point| point.0).min();
         let first = first.unwrap_or_default();
         let series = plot.devices.iter().map(|device| {
@@ -170,18 +175,18 @@ impl ChartData {
             LineSeries::new(device.name(), points)
         });
         let x = Axis::linear("time", FigureUnit::Time);
-        self.lines(x, Axis::linear("allocated", FigureUnit::Bytes), series.collect()).svg_on(paper)
+        self.lines(x, Axis::linear("allocated", FigureUnit::Bytes), series.collect())
     }
 
-    fn latency(&self, plot: &LatencyPlot, paper: FigurePaper) -> String {
+    fn latency(&self, plot: &LatencyPlot) -> LineChart {
         let series = plot.lines().into_iter().map(|(name, points)| {
             LineSeries::new(name, points.into_iter().map(|(rate, ns)| (rate, Some(ns))))
         });
         let x = Axis::linear("output tokens per second", FigureUnit::Number);
-        self.lines(x, Axis::log10("latency", FigureUnit::Time), series.collect()).svg_on(paper)
+        self.lines(x, Axis::log10("latency", FigureUnit::Time), series.collect())
     }
 
-    fn collectives(&self, plot: &CollectivesPlot, paper: FigurePaper) -> String {
+    fn collectives(&self, plot: &CollectivesPlot) -> LineChart {
         let mut by_name: BTreeMap<String, Vec<(f64, Option<f64>)>> = BTreeMap::new();
         for point in &plot.points {
             let line = by_name.entry(point.line()).or_default();
@@ -195,6 +200,6 @@ impl ChartData {
             ReferenceLine::new(link.bytes_per_s, format!("links of {}", link.device))
         };
         chart.y_rules = plot.link.iter().map(rule).collect();
-        chart.svg_on(paper)
+        chart
     }
 }

@@ -82,7 +82,6 @@ fn group(row: &AccountRow) -> Option<(String, Tone)> {
 
 const OTHER: (&str, Tone) = ("other", Tone::OtherKernels);
 
-/// As the timeline of a page has it.
 fn of_class(class: KernelClass) -> (&'static str, Tone) {
     match class {
         KernelClass::Gemm | KernelClass::Gemv => ("GEMM", Tone::Compute),

@@ -9,9 +9,7 @@ use rooflens_analyze::compare::{
 use super::tables::{cause, class, least, named, place, told};
 use crate::format;
 
-/// Half as much again.
 const CLEARLY: f64 = 0.5;
-/// Parts that a sentence names.
 const NAMED: usize = 2;
 /// Recordings whose length differs by less are as long as each other.
 const SAME_TIME: f64 = 0.02;
@@ -221,7 +219,6 @@ fn telling(pair: &Pair) -> Option<&Headline> {
     typical.max_by(|a, b| size(a).total_cmp(&size(b))).filter(|row| row.ratio.is_some()).or(first)
 }
 
-/// Why no change is told: there is none, or nobody can tell.
 fn unchanged(pair: &Pair) -> String {
     let judged = pair.headline.iter().find_map(|row| Some((row, row.ratio.as_ref()?)));
     if let Some((row, least)) = judged.and_then(|(row, ratio)| Some((row, least(ratio)?))) {

@@ -20,7 +20,6 @@ use crate::render::{Part, html as page};
 const EXPOSED: &str = "Every moment of a device counts once: of collectives and copies, also in the tables of operators and \
                        kernels, only the time in which nothing else ran. `rooflens analyze` shows how long they took in all.";
 
-/// Titles of several comparisons, by the letters of the overview.
 const AGAINST: [&str; 7] =
     ["B against A", "C against A", "D against A", "E against A", "F against A", "G against A", "H against A"];
 
@@ -36,7 +35,6 @@ pub fn parts(pairs: &[Pair], limit: usize) -> Vec<Part> {
     parts
 }
 
-/// One comparison; `at` is its place among several.
 fn part(pair: &Pair, at: Option<usize>, limit: usize) -> Part {
     let above = at.map_or(String::new(), |at| format!(" ({} above)", letter(at).0));
     let mut blocks = vec![

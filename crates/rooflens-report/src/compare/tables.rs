@@ -159,7 +159,6 @@ pub(super) fn class(name: &str) -> String {
     }
 }
 
-/// The class of collectives.
 pub(super) const COMMUNICATION: &str = "communication";
 
 /// Why nothing ran, in words.
@@ -210,7 +209,6 @@ pub(super) fn place(row: &PlaceChange) -> String {
     }
 }
 
-/// A change, marked where it is more than chance.
 pub(super) fn sure(ratio: Option<&Ratio>, is_change: bool) -> Cell {
     match ratio {
         Some(ratio) if !is_change => Cell::text(format!("({})", format::change(ratio.ratio - 1.0))),

@@ -4,7 +4,7 @@ use rooflens_cost::compare::{Change, Difference, Differences, OperatorDifference
 use rooflens_cost::document::EstimateDocument;
 use rooflens_cost::hold::{Balance, Held};
 
-use super::{NO_DEVICE, lead, seconds};
+use super::{NO_DEVICE, count, lead, seconds};
 use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
 use crate::format;
 use crate::render::Part;
@@ -44,7 +44,6 @@ pub fn compared(
 }
 
 /// Every operator of either design, for programs.
-#[must_use]
 pub fn differing_operators(differences: &Differences) -> Vec<Part> {
     let table = Table::new("differences", OPERATORS, &differences.operators, usize::MAX);
     vec![Part { name: "differences", title: "Operators", blocks: vec![Block::Table(table)] }]
@@ -79,7 +78,6 @@ fn balance_sentence(balance: &Balance) -> String {
         Held::Flops => ("the FLOPs of a 1,024-token prefill", |value| format::amount(value, "FLOP")),
         Held::Kv => ("the KV cache per token", |value| format::amount(value, "B")),
     };
-    let count = |number: u64| format::count(i64::try_from(number).unwrap_or(i64::MAX));
     let off = if balance.wanted == 0.0 { 0.0 } else { balance.reached / balance.wanted - 1.0 };
     let reached = match balance.reached == balance.wanted {
         true => "exactly".to_owned(),
@@ -99,7 +97,6 @@ fn signed(change: f64) -> String {
     if change.abs() < 0.0005 { format!("{:+.4}%", change * 100.0) } else { format::change(change) }
 }
 
-/// A number in its unit.
 fn in_unit(value: f64, unit: &str) -> Cell {
     match unit {
         "s" => seconds(value),
@@ -113,7 +110,6 @@ fn change(change: &Change) -> Cell {
     Cell::or(change.change, Cell::Change, "the baseline has none")
 }
 
-/// What a number is called.
 fn words(row: &Difference) -> String {
     let words = match &*row.name {
         "params.total" => "parameters",
@@ -131,7 +127,6 @@ fn words(row: &Difference) -> String {
     }
 }
 
-/// The time of an operator in one of the designs, where it has the operator.
 fn time(row: &OperatorDifference, of: fn(&Change) -> f64) -> Cell {
     match &row.seconds {
         None => Cell::missing(NO_DEVICE),

@@ -1,17 +1,16 @@
-//! One design.
+//! One design, and every operator of it.
 
 use std::borrow::Cow;
 
-use rooflens_cost::document::{ClassTotals, EstimateDocument, PhaseFacts, StageCost};
+use rooflens_cost::document::{ClassTotals, EstimateDocument, OperatorFacts, PhaseFacts, StageCost};
 use rooflens_cost::step::Phase;
 
-use super::{NO_DEVICE, bytes, flops, lead, needs, phase_title, seconds};
+use super::{NO_DEVICE, bytes, count, flops, lead, phase_title, seconds};
 use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
 use crate::format;
 use crate::render::Part;
 
 /// A design on one screen or page: `rows` of each table.
-#[must_use]
 pub fn design(name: &str, document: &EstimateDocument, rows: usize) -> Vec<Part> {
     let mut parts = vec![
         Part { name: "verdict", title: "Verdict", blocks: vec![Block::Lead(lead::design(name, document))] },
@@ -31,18 +30,17 @@ pub fn design(name: &str, document: &EstimateDocument, rows: usize) -> Vec<Part>
     }
     parts.push(Part { name: "memory", title: "Memory", blocks: vec![Block::Facts(memory(document))] });
     if !document.needs.is_empty() {
-        let blocks = document.needs.iter().map(|needs| Block::Facts(needs::facts(needs, document))).collect();
+        let blocks = document.needs.iter().map(|needs| Block::Facts(lead::facts(needs, document))).collect();
         parts.push(Part { name: "targets", title: "Targets", blocks });
     }
     if let Some(crossovers) = &document.crossovers {
-        let blocks = vec![Block::Lines(needs::crossover_lines(crossovers, document))];
+        let blocks = vec![Block::Lines(lead::crossover_lines(crossovers, document))];
         parts.push(Part { name: "crossovers", title: "Crossovers", blocks });
     }
     parts.push(assumptions(&document.assumptions));
     parts
 }
 
-/// What is assumed.
 pub(super) fn assumptions(lines: &[String]) -> Part {
     let blocks = vec![Block::Lines(lines.to_vec())];
     Part { name: "assumptions", title: "Assumptions", blocks }
@@ -98,7 +96,6 @@ fn model(name: &str, document: &EstimateDocument) -> Vec<Fact> {
     found
 }
 
-/// Whether what a phase reads is sound: positions, and no tokens.
 fn hears(document: &EstimateDocument, phase: &PhaseFacts) -> bool {
     phase.phase == Phase::Encoder
         && document.model.encoder.as_ref().is_some_and(|encoder| encoder.input == "audio")
@@ -161,7 +158,6 @@ const STAGES: &[Field<StageCost>] = &[
 
 type Class = (Cow<'static, str>, ClassTotals);
 
-/// Why a class has no share of the bound.
 const HIDDEN: &str = "hidden: communication and the rest overlap, and the longer of the two is the bound";
 
 const CLASSES: &[Field<Class>] = &[
@@ -199,12 +195,73 @@ fn memory(document: &EstimateDocument) -> Vec<Fact> {
         facts.push(Fact::new("fits", Cell::word(if fits { "yes" } else { "no" })));
     }
     if let Some(batch) = memory.largest_batch {
-        let words = format!(
-            "{} (prefill in steps of {} tokens)",
-            format::count(i64::try_from(batch).unwrap_or(i64::MAX)),
-            format::count(i64::try_from(memory.prefill_step_tokens).unwrap_or(i64::MAX)),
-        );
+        let words =
+            format!("{} (prefill in steps of {} tokens)", count(batch), count(memory.prefill_step_tokens),);
         facts.push(Fact::new("largest batch that fits", Cell::text(words)));
     }
     facts
 }
+
+type Row = (Phase, OperatorFacts);
+
+/// Every operator of every kind of layer, in the order of execution: a table a phase, or one for all.
+pub fn operators(document: &EstimateDocument, apart: bool) -> Vec<Part> {
+    let rows = |phase: &PhaseFacts| -> Vec<Row> {
+        phase.operators.iter().map(|operator| (phase.phase, operator.clone())).collect()
+    };
+    if apart {
+        let part = |phase: &PhaseFacts| {
+            let rows: Vec<Row> = rows(phase);
+            let table = Table::new("operators", OPERATOR_FIELDS, &rows, usize::MAX);
+            let words = "One layer of each kind; shares are those of all layers together.".to_owned();
+            let (name, title) = titles(phase.phase);
+            Part { name, title, blocks: vec![Block::Table(table), Block::Text(words)] }
+        };
+        return document.phases.iter().map(part).collect();
+    }
+    let all: Vec<Row> = document.phases.iter().flat_map(rows).collect();
+    let table = Table::new("operators", OPERATOR_FIELDS, &all, usize::MAX);
+    vec![Part { name: "operators", title: "Operators", blocks: vec![Block::Table(table)] }]
+}
+
+fn titles(phase: Phase) -> (&'static str, &'static str) {
+    match phase {
+        Phase::Vision => ("vision-operators", "Vision operators"),
+        Phase::Encoder => ("encoder-operators", "Encoder operators"),
+        Phase::Prefill => ("prefill-operators", "Prefill operators"),
+        Phase::Decode => ("decode-operators", "Decode operators"),
+    }
+}
+
+const OPERATOR_FIELDS: &[Field<Row>] = &[
+    (Column::text("name", "operator"), |row| Cell::code(&*row.1.name)),
+    (Column::text("phase", "phase").at(Level::Raw), |row| Cell::word(row.0.as_str())),
+    (Column::text("class", "class").at(Level::Page), |row| Cell::code(&*row.1.class)),
+    (Column::text("layers", "layers"), |row| Cell::text(&row.1.layers)),
+    (Column::number("count", "×"), |row| Cell::Count(row.1.count as i64)),
+    (Column::text("dtype", "type").at(Level::Page), |row| Cell::word(&*row.1.dtype)),
+    (Column::text("storage", "stored").at(Level::Page), |row| Cell::text(&row.1.storage)),
+    (Column::number("seconds", "lower bound ≥"), |row| {
+        Cell::or(row.1.seconds, |time| seconds(time.bound), NO_DEVICE)
+    }),
+    (Column::bar("share", "share"), |row| Cell::or(row.1.share, Cell::Share, NO_DEVICE)),
+    (Column::text("limit", "bound by"), |row| {
+        Cell::or(row.1.limit, |limit| Cell::word(limit.as_str()), NO_DEVICE)
+    }),
+    (Column::number("flops_useful", "model FLOPs").at(Level::Screen), |row| flops(row.1.flops.useful)),
+    (Column::number("flops_as_counted", "as PyTorch counts").at(Level::Page), |row| {
+        flops(row.1.flops.as_counted)
+    }),
+    (Column::number("flops_issued", "issued").at(Level::Page), |row| flops(row.1.flops.issued)),
+    (Column::number("vector_flops", "vector").at(Level::Page), |row| flops(row.1.vector_flops)),
+    (Column::number("weight_bytes", "weights").at(Level::Page), |row| bytes(row.1.bytes.weights)),
+    (Column::number("kv_read_bytes", "KV read").at(Level::Page), |row| bytes(row.1.bytes.kv_read)),
+    (Column::number("kv_write_bytes", "KV written").at(Level::Page), |row| bytes(row.1.bytes.kv_write)),
+    (Column::number("activation_bytes", "activations").at(Level::Page), |row| bytes(row.1.bytes.activations)),
+    (Column::number("bytes", "bytes moved").at(Level::Screen), |row| bytes(row.1.bytes.total)),
+    (Column::number("link_bytes", "sent").at(Level::Page), |row| bytes(row.1.link_bytes)),
+    (Column::number("intensity", "FLOP/B").at(Level::Screen), |row| {
+        Cell::or(row.1.intensity, Cell::Mean, "nothing moves")
+    }),
+    (Column::text("formula", "formula").at(Level::Page), |row| Cell::text(&*row.1.formula)),
+];

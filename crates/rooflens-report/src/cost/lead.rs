@@ -1,14 +1,16 @@
-//! The first sentences.
+//! The first sentences, crossovers and targets.
 
 use rooflens_cost::compare::{Difference, Differences};
+use rooflens_cost::crossover::Crossovers;
 use rooflens_cost::document::{EstimateDocument, PhaseFacts};
 use rooflens_cost::estimate::PhaseTime;
-use rooflens_cost::inverse::Needs;
+use rooflens_cost::inverse::{Needs, only};
 use rooflens_cost::roof::Limit;
 use rooflens_cost::routing::Routing;
 use rooflens_cost::step::Phase;
 
-use super::phase_title;
+use super::{count, phase_title, seconds};
+use crate::block::{Cell, Fact};
 use crate::format;
 
 /// How long each phase takes, whether the model fits, whether targets are ruled out or met.
@@ -26,7 +28,6 @@ pub(super) fn design(name: &str, document: &EstimateDocument) -> String {
     sentences.join(" ")
 }
 
-/// What changes from one design to the other, and whether the new one fits.
 pub(super) fn comparison(
     name: &str,
     base: &str,
@@ -98,11 +99,9 @@ fn routing_words(routing: &Routing, time: &PhaseTime) -> String {
     format!(" with {how} routing ({least} to {most} by routing)")
 }
 
-/// The work of a phase.
 fn what(document: &EstimateDocument, phase: &PhaseFacts) -> String {
     let workload = &document.workload;
     let batch = workload.batch as i64;
-    let count = |number: u64| format::count(i64::try_from(number).unwrap_or(i64::MAX));
     let at_batch = |with: &str| match batch {
         1 => String::new(),
         _ => format!("{with}batch {}", format::count(batch)),
@@ -184,17 +183,17 @@ fn limit_words(time: &PhaseTime) -> String {
 }
 
 fn target_sentence(needs: &Needs) -> String {
-    let name = target_name(needs.target.phase);
-    let target = format::time(needs.target.seconds * 1e9);
+    let name = target_name(needs.now.target.phase);
+    let target = format::time(needs.now.target.seconds * 1e9);
     let time = |seconds: Option<f64>| seconds.map(|seconds| format::time(seconds * 1e9)).unwrap_or_default();
-    let (bound, estimate) = (bound(needs), time(needs.estimate_s));
-    match (needs.ruled_out, needs.met) {
+    let (bound, estimate) = (bound(needs), time(needs.now.estimate_s));
+    match (needs.now.ruled_out, needs.now.met) {
         (None, _) | (_, None) => format!(
             "{name} {target} needs {} and {}.",
             format::amount(needs.flops_per_s, "FLOP/s"),
             format::amount(needs.bytes_per_s, "B/s")
         ),
-        (Some(true), _) if needs.least_s.is_some_and(|seconds| seconds <= needs.target.seconds) => {
+        (Some(true), _) if needs.now.least_s.is_some_and(|seconds| seconds <= needs.now.target.seconds) => {
             format!("{name} {target} cannot be met: the model does not fit.")
         }
         (Some(true), _) => format!("{name} {target} is below the lower bound, {bound}."),
@@ -210,15 +209,14 @@ fn target_sentence(needs: &Needs) -> String {
 /// `2.66 ms`, or `1.01 ms to 2.66 ms by routing` where it matters that experts could be chosen more alike.
 fn bound(needs: &Needs) -> String {
     let time = |seconds: f64| format::time(seconds * 1e9);
-    match (needs.least_s, needs.now_s) {
-        (Some(least), Some(now)) if least < now && now > needs.target.seconds => {
+    match (needs.now.least_s, needs.now.now_s) {
+        (Some(least), Some(now)) if least < now && now > needs.now.target.seconds => {
             format!("{} to {} by routing", time(least), time(now))
         }
         (_, now) => now.map(time).unwrap_or_default(),
     }
 }
 
-/// What a target is called.
 pub(super) fn target_name(phase: Phase) -> &'static str {
     if phase == Phase::Decode { "TPOT" } else { "TTFT" }
 }
@@ -236,4 +234,92 @@ fn room_sentence(document: &EstimateDocument) -> Option<String> {
     let total = format::amount(memory.total_bytes as f64, "B");
     let usable = format::amount(memory.usable_bytes.unwrap_or(0) as f64, "B");
     Some(format!("It does not fit: {total} on a device with {usable} usable."))
+}
+
+const MOST_BATCH: u64 = 1 << 18;
+const MOST_TOKENS: u64 = 1 << 24;
+
+pub(super) fn crossover_lines(crossovers: &Crossovers, document: &EstimateDocument) -> Vec<String> {
+    let context = count(document.workload.decode.map_or(0, |decode| decode.context));
+    let from =
+        |batch: Option<u64>| batch.map_or("never".to_owned(), |batch| format!("from batch {}", count(batch)));
+    let stays = crossovers.compute_bound_batch.is_none();
+    let whole = match crossovers.compute_bound_batch {
+        Some(batch) => format!("decode is compute-bound from batch {}", count(batch)),
+        None => "decode stays memory-bound up to batch 131,072".to_owned(),
+    };
+    // The products with weights turn; attention, which each sequence does for itself, seldom does.
+    let turns = ["mlp", "moe.routed", "attn.core"].into_iter().filter_map(|class| {
+        let batch = crossovers.classes.get(class)?;
+        // The first that turns is said to turn alone, where the whole does not.
+        let alone = if stays && batch.is_some() { "alone is compute-bound " } else { "" };
+        Some(format!("`{class}` {alone}{}", from(*batch)))
+    });
+    let turns: Vec<String> = turns.collect();
+    let turns = if turns.is_empty() { String::new() } else { format!(" ({})", turns.join(", ")) };
+    let kv = match crossovers.kv_bound_context {
+        Some(0) => "reading the KV cache outweighs reading the weights at any context".to_owned(),
+        Some(tokens) => {
+            format!("reading the KV cache outweighs reading the weights from context {}", count(tokens))
+        }
+        None => "reading the weights outweighs reading the KV cache at any context".to_owned(),
+    };
+    vec![
+        format!("at context {context}, {whole}{turns}"),
+        format!("at batch {}, {kv}", count(document.workload.batch)),
+    ]
+}
+
+pub(super) fn facts(needs: &Needs, document: &EstimateDocument) -> Vec<Fact> {
+    let context = match needs.now.target.phase {
+        Phase::Decode => "largest context",
+        _ => "longest prefill",
+    };
+    let mut facts = vec![Fact::new(target_name(needs.now.target.phase), seconds(needs.now.target.seconds))];
+    let asked = only(&document.workload, needs.now.target.phase);
+    if asked.phases().iter().any(|phase| !document.workload.phases().contains(phase)) {
+        // A phase that the workload does not have: with which tokens it was asked for.
+        facts.extend(
+            asked.prefill.map(|prefill| Fact::new("prefill tokens", Cell::Count(prefill.tokens as i64))),
+        );
+        facts.extend(asked.decode.map(|decode| Fact::new("at context", Cell::Count(decode.context as i64))));
+    }
+    if let (Some(now), Some(estimate)) = (needs.now.now_s, needs.now.estimate_s) {
+        facts.push(Fact::new("verdict", Cell::word(verdict(needs.now.ruled_out, needs.now.met))));
+        facts.push(Fact::new("lower bound ≥", seconds(now)));
+        facts.push(Fact::new("estimate", seconds(estimate)));
+    }
+    facts.push(Fact::new("required of all devices", Cell::amount(needs.flops_per_s, "FLOP/s")));
+    facts.push(Fact::new("and", Cell::amount(needs.bytes_per_s, "B/s")));
+    if needs.now.now_s.is_some() {
+        let devices = needs.devices.map_or("over 1,024".to_owned(), |devices| format::count(devices as i64));
+        facts.push(Fact::new("smallest tp (estimate)", Cell::text(devices)));
+        facts.push(Fact::new("largest batch", most(needs.largest_batch, MOST_BATCH)));
+        let positions = document.model.positions.filter(|_| document.model.encoder.is_none());
+        let tokens = match needs.largest_context {
+            Some(tokens) if positions == Some(tokens) => {
+                Cell::text(format!("{} (all of the model's positions)", format::count(tokens as i64)))
+            }
+            tokens => most(tokens, MOST_TOKENS),
+        };
+        facts.push(Fact::new(context, tokens));
+    }
+    facts
+}
+
+pub(super) fn verdict(ruled_out: Option<bool>, met: Option<bool>) -> &'static str {
+    match (ruled_out, met) {
+        (Some(true), _) => "below the bound, or does not fit",
+        (_, Some(true)) => "met",
+        _ => "not ruled out",
+    }
+}
+
+/// The largest number that meets a target: an answer, also where there is none.
+fn most(value: Option<u64>, searched: u64) -> Cell {
+    match value {
+        None => Cell::text("none"),
+        Some(value) if value >= searched => Cell::text(format!("{} or more", format::count(value as i64))),
+        Some(value) => Cell::Count(value as i64),
+    }
 }

@@ -1,4 +1,4 @@
-//! Points of a sweep.
+//! Points of a sweep, and the sentence that a sweep begins with.
 
 use rooflens_cost::hold::Balance;
 use rooflens_cost::inverse::Met;
@@ -6,8 +6,8 @@ use rooflens_cost::step::Phase;
 use rooflens_cost::sweep::{CostSummary, PhaseSummary};
 
 use super::design::assumptions;
-use super::needs::verdict;
-use super::{NO_DEVICE, best, bytes, flops, phase_title, seconds};
+use super::lead::{target_name, verdict};
+use super::{NO_DEVICE, bytes, count, flops, phase_title, seconds};
 use crate::block::{Block, Cell, Column, LeftOut, Level, Row, Table};
 use crate::format;
 use crate::render::Part;
@@ -50,14 +50,12 @@ impl SweepPointRef<'_> {
         self.phases.last()
     }
 
-    /// Whether memory suffices, as far as is known.
     pub(super) fn fits(&self) -> bool {
         self.summary.fits != Some(false)
     }
 }
 
 /// A sweep as a sentence and a table of at most `rows` rows.
-#[must_use]
 pub fn points(sweep: &Points<'_>, rows: usize) -> Vec<Part> {
     let fields = fields(sweep);
     let shown = sweep.points.len().min(rows);
@@ -77,7 +75,7 @@ pub fn points(sweep: &Points<'_>, rows: usize) -> Vec<Part> {
     // The screen has no line of its own for rows that are left out.
     blocks.extend(left_out.filter(|_| rows < usize::MAX).map(Block::Text));
     vec![
-        Part { name: "verdict", title: "Verdict", blocks: vec![Block::Lead(best::lead(sweep))] },
+        Part { name: "verdict", title: "Verdict", blocks: vec![Block::Lead(lead(sweep))] },
         // Without a title, the first axis keeps its name.
         Part { name: "points", title: "", blocks },
         assumptions(sweep.assumptions),
@@ -131,7 +129,6 @@ fn fields<'a>(sweep: &'a Points<'_>) -> Vec<PointField<'a>> {
     fields
 }
 
-/// What was asked of each point: targets, and something held.
 fn asked<'a>(first: &SweepPointRef<'_>) -> Vec<PointField<'a>> {
     let mut fields: Vec<PointField<'a>> = Vec::new();
     for (index, met) in first.targets.iter().enumerate() {
@@ -198,3 +195,122 @@ const SUMMARY: &[SummaryField] = &[
     (Column::number("kv_read_bytes", "KV read").at(Level::Page), |point| bytes(point.kv_read_bytes)),
     (Column::number("kv_bytes", "KV cache").at(Level::Screen), |point| bytes(point.kv_bytes)),
 ];
+
+fn lead(sweep: &Points<'_>) -> String {
+    let all = sweep.points.len();
+    let mut sentences = vec![best_sentence(sweep)];
+    sentences.extend(targets_sentence(sweep));
+    let over = sweep.points.iter().filter(|point| !point.fits()).count();
+    if over > 0 {
+        let verb = if over == 1 { "does" } else { "do" };
+        sentences.push(format!("{} of {} points {verb} not fit.", count(over), count(all)));
+    }
+    if let Some((impossible, reason)) = sweep.impossible {
+        sentences.push(format!("{} more are impossible: {reason}.", count(impossible)));
+    }
+    if !sweep.fixed.is_empty() {
+        sentences.push(format!("Fixed: {}.", sweep.fixed));
+    }
+    sentences.join(" ")
+}
+
+fn best(
+    sweep: &Points<'_>,
+    among: impl Fn(&SweepPointRef<'_>) -> bool,
+    value: impl Fn(&SweepPointRef<'_>) -> Option<f64>,
+) -> Option<(f64, String)> {
+    let known =
+        sweep.points.iter().filter(|point| among(point)).filter_map(|point| Some((value(point)?, point)));
+    // The first of equals.
+    let best = known.reduce(|best, other| if other.0 > best.0 { other } else { best });
+    best.map(|(value, point)| (value, place(sweep, point.at)))
+}
+
+/// Whether an encoder reads the input and the decoder only starts: both are what comes before a token.
+fn encodes(point: &SweepPointRef<'_>) -> bool {
+    let has = |wanted| point.phases.iter().any(|phase| phase.phase == wanted);
+    has(Phase::Encoder) && !has(Phase::Decode)
+}
+
+fn tokens(point: &SweepPointRef<'_>) -> Option<f64> {
+    if encodes(point) {
+        return point.summary.tokens_per_s;
+    }
+    point.last().and_then(|phase| phase.tokens_per_s)
+}
+
+fn best_sentence(sweep: &Points<'_>) -> String {
+    let time = |point: &SweepPointRef<'_>| {
+        let of_last = || point.last().and_then(|phase| phase.seconds);
+        let seconds = if encodes(point) { point.summary.seconds } else { of_last() };
+        seconds.map(|seconds| -seconds)
+    };
+    let doing = match sweep.points.first().and_then(SweepPointRef::last).map(|phase| phase.phase) {
+        Some(Phase::Decode) => "Decode",
+        Some(Phase::Vision) => "Vision",
+        Some(Phase::Prefill) if sweep.points.first().is_some_and(encodes) => "Encoder with prefill",
+        Some(Phase::Encoder | Phase::Prefill) | None => "Prefill",
+    };
+    let Some((fastest, at)) = best(sweep, |_| true, time) else {
+        let moved = |sign: f64| move |point: &SweepPointRef<'_>| Some(sign * point.summary.bytes as f64);
+        let ends = (best(sweep, |_| true, moved(-1.0)), best(sweep, |_| true, moved(1.0)));
+        let (Some((least, low)), Some((most, high))) = ends else { return "No point.".to_owned() };
+        let (least, most) = (format::amount(-least, "B"), format::amount(most, "B"));
+        return format!("Bytes moved: {least} at {low} to {most} at {high}.");
+    };
+    let fastest = format::time(-fastest * 1e9);
+    match best(sweep, |point| point.fits(), tokens) {
+        Some((most, place)) => {
+            let most = format::mean(most);
+            format!(
+                "{doing} takes at least {fastest}, at {at}; of the points that fit, {place} has the highest \
+                 upper bound on tokens/s: {most}."
+            )
+        }
+        None => format!("{doing} takes at least {fastest}, at {at}; nothing fits."),
+    }
+}
+
+fn targets_sentence(sweep: &Points<'_>) -> Option<String> {
+    let targets = sweep.points.first().map_or(&[][..], |point| point.targets);
+    let name =
+        |met: &Met| format!("{} {}", target_name(met.target.phase), format::time(met.target.seconds * 1e9));
+    let names = targets.iter().map(name).collect::<Vec<String>>().join(" and ");
+    if targets.is_empty() {
+        return None;
+    }
+    if targets.iter().any(|met| met.now_s.is_none()) {
+        return Some(format!("--hardware is needed to check whether {names} can be met."));
+    }
+    let verb = if targets.len() == 1 { "is" } else { "are" };
+    let all = count(sweep.points.len());
+    let meets = |point: &SweepPointRef<'_>| point.targets.iter().all(|met| met.met == Some(true));
+    let good = sweep.points.iter().filter(|point| meets(point)).count();
+    Some(match best(sweep, meets, tokens) {
+        None => {
+            let open =
+                |point: &&SweepPointRef<'_>| point.targets.iter().all(|met| met.ruled_out == Some(false));
+            let open = count(sweep.points.iter().filter(open).count());
+            format!(
+                "{names} {verb} met by the estimate at none of {all} points, and not ruled out at {open}."
+            )
+        }
+        Some((most, at)) => {
+            let (good, most) = (count(good), format::mean(most));
+            format!(
+                "{names} {verb} met by the estimate at {good} of {all} points; the highest bound on tokens/s of these is {most}, at {at}."
+            )
+        }
+    })
+}
+
+fn place(sweep: &Points<'_>, at: &[String]) -> String {
+    let words: Vec<String> = sweep.axes.iter().zip(at).map(|(axis, value)| label(axis, value)).collect();
+    words.join(", ")
+}
+
+/// A value where it says what it is, else with its axis.
+pub(super) fn label(axis: &str, value: &str) -> String {
+    let tells = matches!(axis, "config" | "hardware" | "dtype");
+    if tells { value.to_owned() } else { format!("{axis} {value}") }
+}

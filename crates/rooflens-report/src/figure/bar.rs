@@ -22,7 +22,7 @@ const NAME: f64 = 210.0;
 const BOLD: f64 = LABEL * 1.06;
 /// Size of a value within its part.
 const VALUE: f64 = 11.0;
-/// Bars that the description tells of.
+/// Bars that the description names.
 const TOLD: usize = 12;
 
 /// One bar.
@@ -64,16 +64,11 @@ pub struct BarChart {
     pub bars: Vec<Bar>,
 }
 
-/// What of a bar can be drawn.
-#[derive(Debug)]
 struct Drawn<'a> {
     label: &'a str,
-    /// Which part, and its length.
     parts: Vec<(usize, f64)>,
     total: f64,
-    /// Whether every part is known.
     whole: bool,
-    /// What stands at its end; its length where this is empty.
     said: &'a str,
 }
 
@@ -188,7 +183,6 @@ impl BarChart {
         sheet.svg.text("own ink", (ruler.at(sum) + 7.0, baseline), &bar.end(self.unit));
     }
 
-    /// The colour of a part, and how pale it is where colours come again.
     fn class(&self, index: usize) -> String {
         match (self.tones.get(index), svg::round(index)) {
             (Some(tone), _) => format!("tone-{}", tone.as_str()),
@@ -201,7 +195,6 @@ impl BarChart {
         self.parts.get(index).map_or_else(|| format!("part {}", index + 1), |name| svg::kept(name))
     }
 
-    /// The chart for those who cannot see it.
     fn description(&self, bars: &[Drawn<'_>]) -> String {
         let mut words = "Bar chart.".to_owned();
         for bar in bars.iter().take(TOLD) {

@@ -20,34 +20,24 @@ const WIDEST: f64 = 60.0;
 const FAINTEST: f64 = 0.08;
 /// From one name of a column to the next.
 const GAP: f64 = 14.0;
-/// Cells that the description tells of.
+/// Cells that the description names.
 const TOLD: usize = 8;
 /// Parts of the scale.
 const SHADES: usize = 24;
 
-/// Values in rows and columns, the darker the more.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HeatMap {
-    /// What it shows.
     pub(crate) title: String,
-    /// Of what, under which assumptions; may be empty.
     pub(crate) subtitle: String,
-    /// What the columns are.
     pub(crate) label: String,
-    /// What the values are.
     pub(crate) value: String,
-    /// In which unit.
     pub(crate) unit: FigureUnit,
-    /// Names of the columns, from the left.
     pub(crate) columns: Vec<String>,
-    /// Names of the rows, from the top.
     pub(crate) rows: Vec<String>,
-    /// Values by column and row; where there is none, the cell is empty.
     pub(crate) cells: BTreeMap<(usize, usize), f64>,
 }
 
 impl HeatMap {
-    /// The figure as SVG text.
     pub(crate) fn svg_on(&self, paper: FigurePaper) -> String {
         let (rows, columns) = (self.rows.len().min(MOST.0), self.columns.len().min(MOST.1));
         let mut left_out: Vec<String> =
@@ -99,7 +89,6 @@ impl HeatMap {
         Area { left, top, right, bottom: top + rows.max(2) as f64 * ROW }
     }
 
-    /// From nothing to the most.
     fn scale(&self, sheet: &mut Sheet, most: f64) {
         if most <= 0.0 {
             return;
@@ -117,7 +106,6 @@ impl HeatMap {
         sheet.y += 22.0;
     }
 
-    /// Names of the columns, as many as have room.
     fn names(&self, sheet: &mut Sheet, plot: Area, columns: usize, wide: f64) {
         let longest =
             self.columns.iter().take(columns).map(|name| svg::width(name, SMALL)).fold(0.0, f64::max);
@@ -130,7 +118,6 @@ impl HeatMap {
         sheet.svg.text("name m", ((plot.left + plot.right) / 2.0, sheet.y - 4.0), &self.label);
     }
 
-    /// The map for those who cannot see it.
     fn description(&self, drawn: &[((usize, usize), f64)]) -> String {
         let mut cells = drawn.to_vec();
         cells.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -146,7 +133,6 @@ impl HeatMap {
     }
 }
 
-/// How much of a cell's colour can be seen.
 fn tint(value: f64, most: f64) -> f64 {
     if value <= 0.0 || most <= 0.0 {
         return 0.0;

@@ -1,7 +1,7 @@
 //! Figures: one SVG file each, that needs nothing but itself.
 //!
-//! * [`LineChart`]: values over a swept quantity.
-//! * [`RooflineChart`]: operators under the roofs of devices.
+//! * `LineChart`: values over a swept quantity.
+//! * `RooflineChart`: operators under the roofs of devices.
 //! * [`BarChart`]: wholes and their parts.
 //! * `HeatMap`: one value for each row and column.
 //!
@@ -10,21 +10,6 @@
 //! it is readable on any page, and has a title and a description for those who cannot see it. Names may
 //! hold anything. What cannot be drawn (a zero on a logarithmic axis, a value that is not finite) is
 //! left out and counted in a note below the figure.
-//!
-//! ```
-//! use rooflens_report::figure::{Axis, FigureUnit, LineChart, LineSeries, ReferenceLine};
-//!
-//! let chart = LineChart {
-//!     title: "Time of a decode step".to_owned(),
-//!     x: Axis::log2("Batch size", FigureUnit::Number),
-//!     y: Axis::log10("Time", FigureUnit::Si("s")),
-//!     series: vec![LineSeries::new("H100", [(1.0, Some(4.1e-3)), (2.0, Some(4.2e-3)), (4.0, None)])],
-//!     x_rules: vec![ReferenceLine::new(2.0, "compute-bound from batch 2")],
-//!     ..LineChart::default()
-//! };
-//! let svg = chart.svg();
-//! assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
-//! ```
 
 mod axis;
 mod bar;
@@ -36,12 +21,34 @@ mod roofline;
 mod ruler;
 mod sheet;
 mod svg;
+#[cfg(test)]
+mod tests;
 mod unit;
+mod vega;
 
-pub use axis::{Axis, Scale};
+pub(crate) use axis::{Axis, Scale};
 pub use bar::{Bar, BarChart};
 pub(crate) use heat::HeatMap;
-pub use line::{LineChart, LineSeries, ReferenceLine};
+pub(crate) use line::{LineChart, LineSeries, ReferenceLine};
 pub use paper::{FigurePaper, FigureSize, FigureTheme};
-pub use roofline::{RooflineChart, RooflineDevice, RooflineOperator};
+pub(crate) use roofline::{RooflineChart, RooflineDevice, RooflineOperator};
 pub use unit::FigureUnit;
+
+/// A chart as the figure that shows it.
+pub(crate) enum Figure {
+    Line(LineChart),
+    Bar(BarChart),
+    Heat(HeatMap),
+    Roofline(RooflineChart),
+}
+
+impl Figure {
+    pub(crate) fn svg_on(&self, paper: FigurePaper) -> String {
+        match self {
+            Figure::Line(chart) => chart.svg_on(paper),
+            Figure::Bar(chart) => chart.svg_on(paper),
+            Figure::Heat(chart) => chart.svg_on(paper),
+            Figure::Roofline(chart) => chart.svg_on(paper),
+        }
+    }
+}

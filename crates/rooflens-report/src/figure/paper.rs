@@ -45,7 +45,6 @@ impl FigureSize {
         &[FigureSize::Page, FigureSize::Slide, FigureSize::Column, FigureSize::Columns];
 
     /// Stable word.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             FigureSize::Page => "page",
@@ -56,7 +55,6 @@ impl FigureSize {
     }
 
     /// Pixels across, of a picture made of dots: sharp on screens, 600 per inch on paper.
-    #[must_use]
     pub fn dots_across(self) -> u32 {
         match self {
             FigureSize::Page => 1_600,
@@ -86,17 +84,14 @@ pub struct FigurePaper {
 }
 
 impl FigurePaper {
-    /// Pixels across in which a figure is laid out.
     pub(crate) fn width(self) -> f64 {
         self.size.width()
     }
 
-    /// Room for a name that has so much on a page.
     pub(super) fn name(self, on_a_page: f64) -> f64 {
         (on_a_page * self.width() / WIDTH).clamp(LEAST_NAME, on_a_page)
     }
 
-    /// Height of a plot that is so high on a page.
     pub(super) fn height(self, on_a_page: f64) -> f64 {
         on_a_page * (self.width() / WIDTH).clamp(LEAST_HEIGHT, 1.0)
     }

@@ -2,24 +2,18 @@
 
 use crate::figure::svg::{self, Point};
 
-/// Free pixels beside words.
+/// Free pixels next to words.
 const BREATH: f64 = 2.5;
 
-/// A rectangle in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Area {
-    /// Left edge.
     pub(crate) left: f64,
-    /// Upper edge.
     pub(crate) top: f64,
-    /// Right edge.
     pub(crate) right: f64,
-    /// Lower edge.
     pub(crate) bottom: f64,
 }
 
 impl Area {
-    /// Around a point.
     pub(crate) fn around((x, y): Point, radius: f64) -> Self {
         Area { left: x - radius, top: y - radius, right: x + radius, bottom: y + radius }
     }
@@ -69,10 +63,7 @@ impl Area {
     }
 }
 
-/// What is taken already.
-#[derive(Debug)]
 pub(crate) struct OccupiedAreas {
-    /// Labels stay within.
     bounds: Area,
     areas: Vec<Area>,
     words: Vec<Area>,
@@ -80,12 +71,10 @@ pub(crate) struct OccupiedAreas {
 }
 
 impl OccupiedAreas {
-    /// Nothing is taken.
     pub(crate) fn within(bounds: Area) -> Self {
         OccupiedAreas { bounds, areas: vec![], words: vec![], lines: vec![] }
     }
 
-    /// An area that must stay visible.
     pub(crate) fn take(&mut self, area: Area) {
         self.areas.push(area);
     }
@@ -96,29 +85,24 @@ impl OccupiedAreas {
         self.take(area);
     }
 
-    /// A line that must stay visible.
     pub(crate) fn take_line(&mut self, points: &[Point]) {
         self.lines.extend(points.windows(2).map(|pair| (pair[0], pair[1])));
     }
 
-    /// Whether nothing is there.
     pub(crate) fn is_free(&self, area: &Area) -> bool {
         self.bounds.holds(area)
             && !self.areas.iter().any(|taken| taken.touches(area))
             && !self.lines.iter().any(|line| area.is_crossed(line))
     }
 
-    /// Whether no words or marks are there; lines may be, under the words' halo.
     pub(crate) fn hides_nothing(&self, area: &Area) -> bool {
         self.bounds.holds(area) && !self.areas.iter().any(|taken| taken.touches(area))
     }
 
-    /// Whether a line between two points would cross no words.
     pub(crate) fn is_open(&self, from: Point, to: Point) -> bool {
         !self.words.iter().any(|area| area.is_crossed(&(from, to)))
     }
 
-    /// Takes the first of the starts from which words cover nothing.
     pub(crate) fn settle(&mut self, words: &str, size: f64, starts: &[Point]) -> Option<Point> {
         let found = starts.iter().find(|start| self.is_free(&Area::of(words, size, **start)))?;
         self.take_words(Area::of(words, size, *found));

@@ -4,23 +4,18 @@ use crate::figure::axis::Scale;
 use crate::figure::svg;
 use crate::figure::unit::FigureUnit;
 
-/// From values to pixels.
 #[derive(Debug, Clone)]
 pub(crate) struct Ruler {
     scale: Scale,
     low: f64,
     high: f64,
     pixels: (f64, f64),
-    /// Where ticks are, and their names.
     pub(crate) ticks: Vec<(f64, String)>,
-    /// Where ticks without a name are.
     pub(crate) minor: Vec<f64>,
 }
 
-/// How the axis deals with its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
-    /// Where the values end.
     Values,
     /// At a tick; nothing is part of the axis where values come near it.
     Ticks,
@@ -66,17 +61,14 @@ impl Ruler {
         self.pixels.0 + share * (self.pixels.1 - self.pixels.0)
     }
 
-    /// A value in the scale's own measure.
     fn place(&self, value: f64) -> f64 {
         if self.scale == Scale::Linear { value } else { value.log10() }
     }
 
-    /// Without ticks: where there are no values, none can be named.
     pub(crate) fn bare(self) -> Self {
         Ruler { ticks: vec![], minor: vec![], ..self }
     }
 
-    /// Width of the widest name.
     pub(crate) fn widest(&self, size: f64) -> f64 {
         self.ticks.iter().map(|(_, name)| svg::width(name, size)).fold(0.0, f64::max)
     }
@@ -85,7 +77,6 @@ impl Ruler {
         (self.pixels.1 - self.pixels.0).abs()
     }
 
-    /// The densest set of ticks whose names do not touch.
     fn named(&self, unit: FigureUnit) -> Vec<(f64, String)> {
         let mut sets = match self.scale {
             Scale::Linear => vec![],
@@ -154,7 +145,6 @@ impl Ruler {
         between >= needed
     }
 
-    /// Without those that would touch the one before.
     fn thinned(&self, ticks: &[(f64, String)]) -> Vec<(f64, String)> {
         let mut kept: Vec<(f64, String)> = vec![];
         for tick in ticks {
@@ -165,7 +155,6 @@ impl Ruler {
         kept
     }
 
-    /// Two to nine times the powers of ten, where there is room.
     fn between(&self) -> Vec<f64> {
         let decades = self.place(self.high) - self.place(self.low);
         if self.scale != Scale::Log10 || self.length() / decades < DECADE {
@@ -179,7 +168,6 @@ impl Ruler {
     }
 }
 
-/// A span of some width.
 fn widened((low, high): (f64, f64), scale: Scale, ends: Ends) -> (f64, f64) {
     let logarithmic = scale != Scale::Linear;
     if !(low.is_finite() && high.is_finite() && low <= high) {
@@ -209,7 +197,6 @@ fn widened((low, high): (f64, f64), scale: Scale, ends: Ends) -> (f64, f64) {
     }
 }
 
-/// A round step of at least `rough`.
 fn unit_step(rough: f64, unit: FigureUnit) -> f64 {
     if unit != FigureUnit::Bytes {
         return round_step(rough);
@@ -218,7 +205,6 @@ fn unit_step(rough: f64, unit: FigureUnit) -> f64 {
     if step.is_finite() && step > 0.0 { step } else { 1.0 }
 }
 
-/// One, two or five times a power of ten, of at least `rough`.
 fn round_step(rough: f64) -> f64 {
     let power = 10_f64.powf(rough.log10().floor());
     let round = [1.0, 2.0, 5.0, 10.0].into_iter().find(|round| round * power >= rough * 0.999);

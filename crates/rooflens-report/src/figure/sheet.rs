@@ -14,18 +14,12 @@ const NAME: f64 = 230.0;
 /// From one name of a legend to the next sign.
 const GAP: f64 = 20.0;
 
-/// The sign before a name in a legend.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Sign {
-    /// A piece of line.
     Line(String),
-    /// A disc.
     Disc(String),
-    /// A square.
     Square(String),
-    /// A number.
     Number(usize),
-    /// None: the words stand alone.
     Nothing,
 }
 
@@ -40,19 +34,14 @@ impl Sign {
     }
 }
 
-/// A figure in the making.
-#[derive(Debug)]
 pub(crate) struct Sheet {
-    /// Its marks.
     pub(crate) svg: Svg,
     /// All above is taken.
     pub(crate) y: f64,
-    /// What it is drawn on.
     pub(crate) paper: FigurePaper,
 }
 
 impl Sheet {
-    /// A sheet with its heading.
     pub(crate) fn new(paper: FigurePaper, title: &str, subtitle: &str) -> Self {
         let mut sheet = Sheet { svg: Svg::default(), y: MARGIN - 6.0, paper };
         for line in svg::wrapped(title, TITLE * 1.05, sheet.inner(), 2) {
@@ -67,12 +56,10 @@ impl Sheet {
         sheet
     }
 
-    /// Pixels from the left edge to the right.
     pub(crate) fn width(&self) -> f64 {
         self.paper.width()
     }
 
-    /// Width of a line of words.
     fn inner(&self) -> f64 {
         self.width() - 2.0 * MARGIN
     }
@@ -105,7 +92,6 @@ impl Sheet {
         shown
     }
 
-    /// How many numbered names a legend has room for.
     pub(crate) fn key_room<'a>(&self, names: impl Iterator<Item = &'a str>) -> usize {
         let (mut x, mut row, mut shown) = (MARGIN, 0, 0);
         for name in names {
@@ -139,7 +125,6 @@ impl Sheet {
         }
     }
 
-    /// The name of the upright axis, above it.
     pub(crate) fn caption(&mut self, words: &str) {
         if !words.trim().is_empty() {
             self.y += 17.0;
@@ -148,7 +133,6 @@ impl Sheet {
         self.y += 10.0;
     }
 
-    /// Grid, ticks and axes around the plot, and below it the name of the level axis.
     pub(crate) fn axes(&mut self, plot: Area, level: (&Ruler, &str), upright: Option<&Ruler>) {
         for (value, name) in upright.iter().flat_map(|ruler| &ruler.ticks) {
             let y = upright.map_or(0.0, |ruler| ruler.at(*value));
@@ -181,7 +165,6 @@ impl Sheet {
         self.y += 4.0;
     }
 
-    /// Ticks without a name, as one path.
     fn minor(&mut self, values: &[f64], ends: impl Fn(f64) -> [svg::Point; 2]) {
         let path: String = values.iter().map(|value| svg::steps(&ends(*value))).collect();
         if !path.is_empty() {
@@ -189,7 +172,6 @@ impl Sheet {
         }
     }
 
-    /// Says in the middle of the plot that there is nothing.
     pub(crate) fn nothing(&mut self, plot: Area) {
         let middle = ((plot.left + plot.right) / 2.0, (plot.top + plot.bottom) / 2.0);
         self.svg.text("sub m halo", middle, "No values to draw");
@@ -211,8 +193,7 @@ impl Sheet {
     }
 }
 
-/// `1 series`, `2 values`: for what was left out.
 pub(crate) fn number_of(count: usize, one: &str, many: &str) -> Option<String> {
     let noun = if count == 1 { one } else { many };
-    (count > 0).then(|| format!("{} {noun}", crate::format::count(i64::try_from(count).unwrap_or(i64::MAX))))
+    (count > 0).then(|| format!("{} {noun}", crate::format::count(count as i64)))
 }

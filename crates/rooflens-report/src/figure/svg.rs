@@ -20,14 +20,12 @@ const LONGEST: usize = 300;
 /// Width of the narrowest characters, in ems.
 const NARROW: f64 = 0.32;
 
-const STYLE: &str = include_str!("style.css");
+pub(super) const STYLE: &str = include_str!("style.css");
 /// What is other in the dark.
-const DARK: &str = include_str!("dark.css");
+pub(super) const DARK: &str = include_str!("dark.css");
 
-/// A point in pixels.
 pub(crate) type Point = (f64, f64);
 
-/// The marks of a figure.
 #[derive(Debug, Default)]
 pub(crate) struct Svg {
     body: String,
@@ -41,7 +39,6 @@ impl Svg {
             .push_str(&format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>\n", escape(words)));
     }
 
-    /// Words along a slope, in degrees.
     pub(crate) fn sloping(&mut self, class: &str, (x, y): Point, degrees: f64, words: &str) {
         let (x, y, degrees) = (number(x), number(y), number(degrees));
         self.body.push_str(&format!(
@@ -50,45 +47,33 @@ impl Svg {
         ));
     }
 
-    /// A path through points.
     pub(crate) fn path(&mut self, class: &str, steps: &str) {
         self.body.push_str(&format!("<path class=\"{class}\" d=\"{steps}\"/>\n"));
     }
 
-    /// A straight line.
     pub(crate) fn line(&mut self, class: &str, from: Point, to: Point) {
         self.path(class, &steps(&[from, to]));
     }
 
-    /// A disc; the tip appears under the pointer.
     pub(crate) fn disc(&mut self, class: &str, (x, y): Point, radius: f64, tip: &str) {
         let (x, y, radius, tip) = (number(x), number(y), number(radius), tip_of(tip));
         let shape = format!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"");
         self.body.push_str(&closed(&shape, "circle", &tip));
     }
 
-    /// A rectangle; the tip appears under the pointer.
-    pub(crate) fn rect(&mut self, class: &str, (x, y): Point, (width, height): (f64, f64), tip: &str) {
-        let [x, y, width, height] = [x, y, width, height].map(number);
-        let shape =
-            format!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
-        self.body.push_str(&closed(&shape, "rect", &tip_of(tip)));
+    pub(crate) fn rect(&mut self, class: &str, at: Point, size: (f64, f64), tip: &str) {
+        self.shape(class, at, size, "", tip);
     }
 
-    /// A rectangle of which so much can be seen, 0 to 1; the tip appears under the pointer.
-    pub(crate) fn tinted(
-        &mut self,
-        class: &str,
-        (x, y): Point,
-        (width, height): (f64, f64),
-        tint: f64,
-        tip: &str,
-    ) {
-        let [x, y, width, height, tint] = [x, y, width, height, tint].map(number);
-        let shape = format!(
-            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill-opacity=\"{tint}\""
-        );
-        self.body.push_str(&closed(&shape, "rect", &tip_of(tip)));
+    /// A rectangle of which so much can be seen, 0 to 1.
+    pub(crate) fn tinted(&mut self, class: &str, at: Point, size: (f64, f64), tint: f64, tip: &str) {
+        self.shape(class, at, size, &format!(" fill-opacity=\"{}\"", number(tint)), tip);
+    }
+
+    fn shape(&mut self, class: &str, (x, y): Point, (width, height): (f64, f64), more: &str, tip: &str) {
+        let [x, y, width, height] = [x, y, width, height].map(number);
+        let place = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
+        self.body.push_str(&closed(&format!("<rect class=\"{class}\" {place}{more}"), "rect", &tip_of(tip)));
     }
 
     /// The whole file.
@@ -112,7 +97,6 @@ impl Svg {
     }
 }
 
-/// What follows the style of light figures.
 fn colours(theme: FigureTheme) -> String {
     match theme {
         FigureTheme::Auto => format!("@media screen and (prefers-color-scheme:dark){{\n{DARK}}}\n"),
@@ -129,7 +113,6 @@ fn tip_of(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!("<title>{}</title>", escape(words)) }
 }
 
-/// A path through points.
 pub(crate) fn steps(points: &[Point]) -> String {
     let mut out = String::new();
     for (index, (x, y)) in points.iter().enumerate() {
@@ -139,7 +122,6 @@ pub(crate) fn steps(points: &[Point]) -> String {
     out
 }
 
-/// A coordinate in two decimals.
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     if !value.is_finite() || text == "-0.00" {
@@ -153,12 +135,10 @@ fn escape(words: &str) -> String {
     text::without_markup(&text::clean(words).replace(['\u{fffe}', '\u{ffff}'], ""))
 }
 
-/// A name in full, or nearly so where it is very long.
 pub(crate) fn kept(words: &str) -> String {
     text::elide(text::clean(words).trim(), LONGEST)
 }
 
-/// Pixels that words take at most, whichever common sans-serif font the reader has.
 pub(crate) fn width(words: &str, size: f64) -> f64 {
     let ems: f64 = words
         .chars()
@@ -176,7 +156,6 @@ pub(crate) fn width(words: &str, size: f64) -> f64 {
     ems * size
 }
 
-/// Words in at most so many pixels, shortened in the middle.
 pub(crate) fn fitted(words: &str, size: f64, pixels: f64) -> String {
     let words = kept(words);
     // No more than the narrowest characters would allow.
@@ -204,12 +183,10 @@ pub(crate) fn wrapped(words: &str, size: f64, pixels: f64, lines: usize) -> Vec<
     out
 }
 
-/// The class of the nth colour of marks.
 pub(crate) fn colour(index: usize) -> String {
     format!("c{}", index % COLOURS)
 }
 
-/// How often the colours came before the nth.
 pub(crate) fn round(index: usize) -> usize {
     (index / COLOURS).min(3)
 }

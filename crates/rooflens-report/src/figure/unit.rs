@@ -18,34 +18,18 @@ pub enum FigureUnit {
     Share,
 }
 
-/// A prefix and its factor.
-type Prefix = (&'static str, f64);
+/// Prefixes and their factors.
+type Prefixes = (&'static [&'static str], &'static [f64]);
 
-const DECIMAL: &[Prefix] = &[
-    ("f", 1e-15),
-    ("p", 1e-12),
-    ("n", 1e-9),
-    ("µ", 1e-6),
-    ("m", 1e-3),
-    ("", 1.0),
-    ("k", 1e3),
-    ("M", 1e6),
-    ("G", 1e9),
-    ("T", 1e12),
-    ("P", 1e15),
-    ("E", 1e18),
-    ("Z", 1e21),
-    ("Y", 1e24),
-];
-const LARGE: &[Prefix] = &[("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15)];
-const BINARY: &[Prefix] = &[
-    ("", 1.0),
-    ("Ki", 1024.0),
-    ("Mi", 1_048_576.0),
-    ("Gi", 1_073_741_824.0),
-    ("Ti", 1_099_511_627_776.0),
-    ("Pi", 1_125_899_906_842_624.0),
-];
+const DECIMAL: Prefixes = (
+    &["f", "p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E", "Z", "Y"],
+    &[1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18, 1e21, 1e24],
+);
+const LARGE: Prefixes = (&["", "k", "M", "G", "T", "P"], &[1.0, 1e3, 1e6, 1e9, 1e12, 1e15]);
+const BINARY: Prefixes = (
+    &["", "Ki", "Mi", "Gi", "Ti", "Pi"],
+    &[1.0, 1024.0, 1_048_576.0, 1_073_741_824.0, 1_099_511_627_776.0, 1_125_899_906_842_624.0],
+);
 
 /// Whole numbers below this are written out.
 const WRITTEN_OUT: f64 = 1e5;
@@ -57,7 +41,11 @@ const SMALL: f64 = 1e-3;
 const DIGITS: usize = 12;
 
 impl FigureUnit {
-    /// A value as a label, in about three digits.
+    /// The base unit; empty for a number of things.
+    pub(super) fn name(self) -> &'static str {
+        self.base(LARGE).1
+    }
+
     pub(crate) fn label(self, value: f64) -> String {
         match self {
             FigureUnit::Time => format::time(value),
@@ -103,7 +91,7 @@ impl FigureUnit {
     }
 
     /// In three digits with the prefix that fits best.
-    fn alone(self, value: f64, number_prefixes: &'static [Prefix]) -> String {
+    fn alone(self, value: f64, number_prefixes: Prefixes) -> String {
         if !value.is_finite() {
             return format::MISSING.to_owned();
         }
@@ -120,14 +108,13 @@ impl FigureUnit {
         }
     }
 
-    /// From values to its base unit, the name of that, and its prefixes.
-    fn base(self, number_prefixes: &'static [Prefix]) -> (f64, &'static str, &'static [Prefix]) {
+    fn base(self, number_prefixes: Prefixes) -> (f64, &'static str, Prefixes) {
         match self {
             FigureUnit::Number => (1.0, "", number_prefixes),
             FigureUnit::Si(name) => (1.0, name, DECIMAL),
             FigureUnit::Bytes => (1.0, "B", BINARY),
             FigureUnit::Time => (1e-9, "s", DECIMAL),
-            FigureUnit::Share => (100.0, "%", &[("", 1.0)]),
+            FigureUnit::Share => (100.0, "%", (&[""], &[1.0])),
         }
     }
 }
@@ -137,13 +124,13 @@ fn is_count(value: f64, limit: f64) -> bool {
 }
 
 /// The largest prefix within a magnitude; none where it is too large or small for all of them.
-fn prefix(magnitude: f64, prefixes: &[Prefix]) -> Option<Prefix> {
-    let (first, last) = (prefixes.first()?, prefixes.last()?);
-    if magnitude < first.1 * SMALL * 0.999 || magnitude >= last.1 * 1e4 {
+fn prefix(magnitude: f64, (names, sizes): Prefixes) -> Option<(&'static str, f64)> {
+    let (first, last) = (sizes.first()?, sizes.last()?);
+    if magnitude < first * SMALL * 0.999 || magnitude >= last * 1e4 {
         return None;
     }
-    let within = |prefix: &&Prefix| prefix.1 <= magnitude * (1.0 + 1e-9);
-    Some(*prefixes.iter().rev().find(within).unwrap_or(first))
+    let at = sizes.iter().rposition(|size| *size <= magnitude * (1.0 + 1e-9)).unwrap_or(0);
+    Some((names[at], sizes[at]))
 }
 
 fn three_digits(value: f64) -> String {
@@ -163,7 +150,6 @@ fn power_of_ten(value: f64) -> String {
     }
 }
 
-/// `1k`, `10 TFLOP/s`, `50%`.
 fn joined(number: &str, prefix: &str, name: &str) -> String {
     let space = if name.is_empty() || name == "%" { "" } else { "\u{a0}" };
     format!("{number}{space}{prefix}{name}")

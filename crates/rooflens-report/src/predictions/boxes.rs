@@ -35,7 +35,6 @@ pub struct MarkedBox {
     pub mended: Option<String>,
 }
 
-/// The picture with its boxes, as a link to its file.
 pub(super) fn draw(prediction: &Prediction) -> String {
     let Some(picture) = &prediction.picture else { return String::new() };
     let overlay = prediction.overlay.as_ref().filter(|overlay| !overlay.boxes.is_empty());
@@ -56,7 +55,6 @@ pub(super) fn draw(prediction: &Prediction) -> String {
     format!("<a{class} href=\"{}\">{image}{drawn}</a>", url_path(path))
 }
 
-/// How many boxes are shown, in words; nothing where there are none.
 pub(super) fn count(prediction: &Prediction) -> Option<String> {
     let boxes = prediction.overlay.as_ref().map_or(0, |overlay| overlay.boxes.len());
     let words = |count: usize| format::things(count as i64, "box", "boxes");
@@ -107,7 +105,6 @@ fn svg(overlay: &Overlay) -> String {
     out
 }
 
-/// A length in pixels, to a thousandth.
 fn pixels(length: f64) -> String {
     let text = format!("{length:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -2,10 +2,8 @@
 //! obeyed.
 
 mod boxes;
-mod thumbnails;
 
 pub use self::boxes::{MarkedBox, Overlay};
-pub use self::thumbnails::thumbnails;
 
 use crate::format;
 use crate::render::{html, url_path};
@@ -85,7 +83,6 @@ impl Prediction {
 }
 
 /// The page. `about` is what was run, in a line; `rest` names the file that has all of it.
-#[must_use]
 pub fn html(title: &str, about: &str, all: &[Prediction], rest: &str) -> String {
     let shown = &all[..all.len().min(MOST)];
     let has_pictures = shown.iter().any(|prediction| prediction.picture.is_some());
@@ -105,11 +102,12 @@ pub fn html(title: &str, about: &str, all: &[Prediction], rest: &str) -> String 
         body.push_str(&format!("<section><p>{}</p></section>\n", html::escape(&left_out(all.len(), rest))));
     }
     let footer = "Times are from the pass that produced the answer.";
-    html::shell(title, &links, &body, footer, PICTURES)
+    let allowed = PICTURES;
+    html::Shell { title, links: &links, body: &body, footer, allowed, ..html::Shell::default() }.html()
 }
 
 fn heading(count: usize) -> String {
-    format::plural(i64::try_from(count).unwrap_or(i64::MAX), "answer")
+    format::plural(count as i64, "answer")
 }
 
 fn left_out(count: usize, rest: &str) -> String {
@@ -137,7 +135,6 @@ fn remarks(prediction: &Prediction) -> String {
 }
 
 /// The answers as Markdown.
-#[must_use]
 pub fn markdown(title: &str, about: &str, all: &[Prediction], rest: &str) -> String {
     let line = |words: &str| text::clip(&text::clean(words), LONGEST);
     let mut out = format!("# {}\n\n{}: {}\n", line(title), heading(all.len()), line(about));
@@ -165,7 +162,6 @@ fn code(name: &str) -> String {
     format!("`{}`", text::clip(&text::clean(name), LONGEST).replace('`', "'"))
 }
 
-/// A block that no run of backticks in it ends.
 fn fenced(words: &str) -> String {
     let words = visible(words);
     let longest = words.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -203,7 +199,6 @@ fn visible(words: &str) -> String {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Bytes in the form of RFC 4648.
 fn base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
@@ -218,6 +213,37 @@ fn base64(bytes: &[u8]) -> String {
         }
     }
     out
+}
+
+/// All pictures on one page, small, with their boxes, each with a link to its answer; `answers` is the address of the page that [`html()`] made of the same predictions.
+pub fn thumbnails(title: &str, about: &str, all: &[Prediction], rest: &str, answers: &str) -> String {
+    let shown = all.iter().enumerate().take(MOST).filter(|(_, prediction)| prediction.picture.is_some());
+    let figures: Vec<String> =
+        shown.map(|(number, prediction)| figure(number, prediction, answers)).collect();
+    let more = if all.len() > MOST {
+        format!("<p>{}</p>\n", html::escape(&left_out(all.len(), rest)))
+    } else {
+        String::new()
+    };
+    let body = format!(
+        "<section id=\"pictures\" aria-labelledby=\"pictures-title\">\n\
+         <h2 id=\"pictures-title\">{}</h2>\n<p>{}</p>\n<div class=\"thumbs\">\n{}</div>\n{more}</section>\n",
+        format::plural(figures.len() as i64, "picture"),
+        html::escape(about),
+        figures.concat(),
+    );
+    let links = format!("<a href=\"{answers}\">Answers</a><a href=\"#pictures\">Images</a>");
+    let (footer, allowed) = ("A box with a dashed outline was corrected: see the answer.", PICTURES);
+    html::Shell { title, links: &links, body: &body, footer, allowed, ..html::Shell::default() }.html()
+}
+
+fn figure(number: usize, prediction: &Prediction, answers: &str) -> String {
+    let name = html::escape(&text::elide(&text::clean(&prediction.sample), NAME));
+    let boxes = boxes::count(prediction).map(|count| format!(" · {count}")).unwrap_or_default();
+    format!(
+        "<figure>{}<figcaption><a href=\"{answers}#s{number}\">{name}</a>{boxes}</figcaption></figure>\n",
+        boxes::draw(prediction)
+    )
 }
 
 #[cfg(test)]
@@ -280,5 +306,20 @@ mod tests {
         for page in [html("t", "a", &all, "all.jsonl"), markdown("t", "a", &all, "all.jsonl")] {
             assert!(page.contains("The first 500 of 501 answers are shown; all.jsonl has all of them."));
         }
+    }
+
+    #[test]
+    fn each_picture_leads_to_its_answer() {
+        let picture = |sample: &str| Prediction {
+            sample: sample.to_owned(),
+            picture: Some(Picture::Beside { path: format!("{sample}.png") }),
+            ..Prediction::default()
+        };
+        let all = [picture("<a>"), Prediction::default(), picture("b")];
+        let page = thumbnails("t", "a & b", &all, "all.jsonl", "predictions.html");
+        assert!(page.contains("<a href=\"predictions.html#s0\">&lt;a&gt;</a>"), "{page}");
+        assert!(page.contains("<a href=\"predictions.html#s2\">b</a>"));
+        assert!(page.contains(">2 pictures</h2>\n<p>a &amp; b</p>"));
+        assert!(!page.contains("#s1"));
     }
 }

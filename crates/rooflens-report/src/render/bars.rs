@@ -62,60 +62,49 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// A chart in one line of at most `columns`: the largest value of each part of it.
 pub(crate) fn sparkline(chart: &Chart, columns: usize) -> String {
     let totals = totals(chart);
-    let highest = totals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let peak = if chart.mark == Mark::Areas { 1.0 } else { highest.max(0.0) };
-    let columns = columns.min(totals.len());
-    (0..columns)
-        .map(|column| {
-            let part = &totals[column * totals.len() / columns..(column + 1) * totals.len() / columns];
-            if chart.mark == Mark::Levels {
-                let mean = part.iter().sum::<f64>() / part.len().max(1) as f64;
-                return LEVELS[level_between(&totals, mean)];
-            }
-            let value = part.iter().copied().fold(0.0, f64::max);
-            let level = if peak > 0.0 { (value / peak * 8.0).ceil() as usize } else { 0 };
-            LEVELS[level.clamp(1, 8) - 1]
-        })
-        .collect()
+    let peak = if chart.mark == Mark::Areas { 1.0 } else { extent(&totals).1.max(0.0) };
+    line(&totals, columns, |part| {
+        if chart.mark == Mark::Levels {
+            let mean = part.iter().sum::<f64>() / part.len().max(1) as f64;
+            return level_between(&totals, mean);
+        }
+        let value = part.iter().copied().fold(0.0, f64::max);
+        let level = if peak > 0.0 { (value / peak * 8.0).ceil() as usize } else { 0 };
+        level.clamp(1, 8) - 1
+    })
 }
 
-/// A chart in one line of at most `columns`, from its smallest value to its largest: the largest value of each part.
+/// The same from the chart's smallest value to its largest.
 pub(crate) fn scaled_sparkline(chart: &Chart, columns: usize) -> String {
     let totals = totals(chart);
-    let columns = columns.min(totals.len());
-    (0..columns)
-        .map(|column| {
-            let part = &totals[column * totals.len() / columns..(column + 1) * totals.len() / columns];
-            let largest = part.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            LEVELS[level_between(&totals, largest)]
-        })
-        .collect()
+    line(&totals, columns, |part| level_between(&totals, extent(part).1))
 }
 
-/// The smallest and the largest value of a chart.
-pub(crate) fn extent(chart: &Chart) -> (f64, f64) {
-    let totals = totals(chart);
-    let low = totals.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = totals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    (low, high)
+fn line(totals: &[f64], columns: usize, level: impl Fn(&[f64]) -> usize) -> String {
+    let columns = columns.min(totals.len());
+    let part = |column: usize| column * totals.len() / columns..(column + 1) * totals.len() / columns;
+    (0..columns).map(|column| LEVELS[level(&totals[part(column)])]).collect()
+}
+
+/// The smallest and the largest value.
+pub(crate) fn extent(values: &[f64]) -> (f64, f64) {
+    let span = (f64::INFINITY, f64::NEG_INFINITY);
+    values.iter().fold(span, |(low, high), value| (low.min(*value), high.max(*value)))
 }
 
 /// Of eight levels between the lowest and the highest value, 0 to 7; the middle where they are the same.
 fn level_between(values: &[f64], value: f64) -> usize {
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = extent(values);
     if high > low { ((value - low) / (high - low) * 7.0).round().clamp(0.0, 7.0) as usize } else { 3 }
 }
 
-/// The height of a chart at each point.
 pub(crate) fn totals(chart: &Chart) -> Vec<f64> {
     let points = chart.series.iter().map(|series| series.points.len()).max().unwrap_or(0);
-    (0..points)
-        .map(|index| {
-            let heights = chart.series.iter().filter_map(|series| series.points.get(index));
-            heights.map(|point| point.1).filter(|height| height.is_finite()).sum()
-        })
-        .collect()
+    let total = |index: usize| {
+        let heights = chart.series.iter().filter_map(|series| series.points.get(index));
+        heights.map(|point| point.1).filter(|height| height.is_finite()).sum()
+    };
+    (0..points).map(total).collect()
 }
 
 #[cfg(test)]

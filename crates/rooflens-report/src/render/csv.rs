@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use crate::block::Table;
 use crate::format;
 
-/// A table with a header line.
 pub(crate) fn table(table: &Table) -> String {
     let mut out = String::new();
     line(&mut out, table.columns.iter().map(|column| column.key.to_string()));
@@ -25,7 +24,6 @@ fn line(out: &mut String, fields: impl Iterator<Item = String>) {
     out.push_str("\r\n");
 }
 
-/// A field, in quotes where it needs them.
 pub(crate) fn quoted(field: &str) -> Cow<'_, str> {
     match field.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")).into(),

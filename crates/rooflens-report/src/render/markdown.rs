@@ -4,10 +4,9 @@ use rooflens_analyze::Findings;
 
 use crate::block::{Block, Cell, Chart, Level, Remark, Row, Stack, Table};
 use crate::format;
-use crate::render::{Part, bars, filled, url_path, with_more};
-use crate::sections::{self, Detail, Section};
-use crate::text;
-use crate::{Extras, MarkdownPage};
+use crate::render::{Extras, Part, bars, filled, url_path, with_more};
+use crate::section::Detail;
+use crate::{sections, text};
 
 /// Rows of a table in `report.md`.
 const ROWS: usize = 20;
@@ -16,16 +15,42 @@ const NAME: usize = 1_000;
 /// Columns of a bar or line.
 const WIDTH: usize = 60;
 
-/// A whole file.
-pub(crate) fn page(findings: &Findings, page: MarkdownPage, extras: Extras<'_>) -> String {
-    let one = |name| sections::find(name).into_iter().collect::<Vec<&'static dyn Section>>();
-    let (title, sections, detail) = match page {
-        MarkdownPage::Report => ("Where the time goes", sections::ALL.to_vec(), Detail::Page { rows: ROWS }),
-        MarkdownPage::Operators => ("Operators", one("operators"), Detail::Full),
-        MarkdownPage::Kernels => ("Kernels", one("kernels"), Detail::Full),
+/// A Markdown file of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkdownPage {
+    /// Everything, long tables cut.
+    Report,
+    /// Every operator with its shapes.
+    Operators,
+    /// Every kernel, by class and by library.
+    Kernels,
+}
+
+impl MarkdownPage {
+    /// Every page.
+    pub const ALL: &'static [MarkdownPage] =
+        &[MarkdownPage::Report, MarkdownPage::Operators, MarkdownPage::Kernels];
+
+    /// Its file name in the report's folder.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            MarkdownPage::Report => "report.md",
+            MarkdownPage::Operators => "operators.md",
+            MarkdownPage::Kernels => "kernels.md",
+        }
+    }
+}
+
+/// A page of the findings in GitHub-flavoured Markdown.
+pub fn page(findings: &Findings, page: MarkdownPage, extras: Extras<'_>) -> String {
+    let (title, section, detail) = match page {
+        MarkdownPage::Report => ("Where the time goes", None, Detail::Page { rows: ROWS }),
+        MarkdownPage::Operators => ("Operators", Some("operators"), Detail::Full),
+        MarkdownPage::Kernels => ("Kernels", Some("kernels"), Detail::Full),
     };
+    let wanted = sections::ALL.iter().filter(|one| section.is_none_or(|name| one.name == name));
     let mut out = format!("# {title}\n");
-    let mut filled = filled(&sections, findings, detail, extras.top.filter(|_| page == MarkdownPage::Report));
+    let mut filled = filled(wanted, findings, detail, extras.top.filter(|_| page == MarkdownPage::Report));
     if page == MarkdownPage::Report {
         filled = with_more(filled, extras.more);
     }
@@ -40,7 +65,6 @@ pub(crate) fn page(findings: &Findings, page: MarkdownPage, extras: Extras<'_>) 
     out
 }
 
-/// Titled blocks under one title.
 pub(crate) fn parts(title: &str, parts: &[Part]) -> String {
     let mut out = format!("# {}\n", escape(title));
     for part in parts {
@@ -133,7 +157,6 @@ fn part(row: &Row, index: usize, first: bool) -> String {
     }
 }
 
-/// What the short names in a table stand for.
 fn full_names(out: &mut String, table: &Table) {
     let name = |row: &Row| {
         row.cells.iter().find_map(|cell| match cell {
@@ -219,7 +242,6 @@ fn cell(cell: &Cell) -> String {
     }
 }
 
-/// A code span that no backtick ends.
 fn code(name: &str) -> String {
     let name = text::clip(&text::clean(name), NAME);
     if name.trim().is_empty() {
@@ -231,13 +253,11 @@ fn code(name: &str) -> String {
     format!("{fence}{space}{name}{space}{fence}")
 }
 
-/// A sentence, with what stands between backticks as code.
 fn prose(sentence: &str) -> String {
     let piece = |(words, is_code)| if is_code { code(words) } else { escape(words) };
     text::pieces(&text::clip(sentence, NAME)).into_iter().map(piece).collect()
 }
 
-/// Text that is only text.
 fn escape(words: &str) -> String {
     let words = text::clip(&text::clean(words), NAME);
     let mut out = String::with_capacity(words.len());

@@ -7,9 +7,11 @@ pub(crate) mod markdown;
 pub(crate) mod terminal;
 
 use rooflens_analyze::Findings;
+use rooflens_analyze::sampled::Sampled;
 
 use crate::block::Block;
-use crate::sections::{self, Detail, Section};
+use crate::section::{Detail, Section};
+use crate::sections;
 
 /// Blocks under a title.
 #[derive(Debug, Clone)]
@@ -22,33 +24,43 @@ pub struct Part {
     pub blocks: Vec<Block>,
 }
 
+/// What a report has in addition to the findings of a trace.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extras<'a> {
+    /// Parts that do not come from a trace.
+    pub more: &'a [Part],
+    /// Rows of the tables of kernels and operators, in the report and on the page.
+    pub top: Option<usize>,
+    /// What was sampled while a run went on, for charts.
+    pub sampled: Option<&'a Sampled>,
+}
+
 /// Sections whose tables the user may keep short: they have a row for every name there is.
 const BY_NAME: &[&str] = &["kernels", "operators"];
 
 /// The sections with something to show. Tables of kernels and operators have `top` rows, where that is said.
 fn filled(
-    sections: &[&'static dyn Section],
+    sections: impl IntoIterator<Item = &'static Section>,
     findings: &Findings,
     detail: Detail,
     top: Option<usize>,
 ) -> Vec<Part> {
-    let part = |section: &&'static dyn Section| {
-        let top = top.filter(|_| BY_NAME.contains(&section.name()));
+    let part = |section: &Section| {
+        let top = top.filter(|_| BY_NAME.contains(&section.name));
         let detail = top.map_or(detail, |rows| detail.with_rows(rows));
-        Part { name: section.name(), title: section.title(), blocks: section.blocks(findings, detail) }
+        Part { name: section.name, title: section.title, blocks: section.blocks(findings, detail) }
     };
-    sections.iter().map(part).filter(|part| !part.blocks.is_empty()).collect()
+    sections.into_iter().map(part).filter(|part| !part.blocks.is_empty()).collect()
 }
 
-/// Every section with all there is.
-pub(crate) fn whole(findings: &Findings) -> Vec<Part> {
+/// Every part of the report, with every row of its tables.
+pub fn whole(findings: &Findings) -> Vec<Part> {
     filled(sections::ALL, findings, Detail::Full, None)
 }
 
 /// Sections that stand at the end, whatever a report has besides.
 pub(crate) const LAST: &[&str] = &["health", "notes", "missing", "next"];
 
-/// Puts what does not come from the trace behind what does.
 fn with_more(mut parts: Vec<Part>, more: &[Part]) -> Vec<Part> {
     let end = parts.iter().position(|part| LAST.contains(&part.name)).unwrap_or(parts.len());
     parts.splice(end..end, more.iter().filter(|part| !part.blocks.is_empty()).cloned());

@@ -9,81 +9,103 @@ use crate::block::{Chart, ChartUnit, Mark, Series, Tone};
 
 /// Points of a line; a chart is not wider.
 const POINTS: usize = 400;
+/// Devices with charts.
+const DEVICES: usize = 4;
 
 /// A level that is drawn.
-struct Drawn {
-    column: &'static str,
-    title: &'static str,
+pub(crate) struct DrawnLevel {
+    pub(crate) column: &'static str,
+    pub(crate) title: &'static str,
     unit: ChartUnit,
-    /// From the column's unit to that of the axis.
+    /// From the column's unit to the base unit.
     scale: f64,
 }
 
-const fn drawn(column: &'static str, title: &'static str, unit: ChartUnit, scale: f64) -> Drawn {
-    Drawn { column, title, unit, scale }
-}
-
-const HOST: &[Drawn] = &[
-    drawn("cpu_busy_pct", "CPU", ChartUnit::Share, 0.01),
-    drawn("watched_mem_bytes", "memory of the run", ChartUnit::Bytes, 1.0),
-];
-
-const DEVICE: &[Drawn] = &[
-    drawn("power_mw", "power", ChartUnit::Amount(Cow::Borrowed("W")), 1e-3),
-    drawn("gpu_util_pct", "busy", ChartUnit::Share, 0.01),
-    drawn("sm_clock_mhz", "SM clock", ChartUnit::Amount(Cow::Borrowed("Hz")), 1e6),
-    drawn("mem_used_bytes", "memory", ChartUnit::Bytes, 1.0),
-    drawn("temperature_c", "temperature", ChartUnit::Amount(Cow::Borrowed("°C")), 1.0),
-];
-
-/// The levels that are drawn of a device or of the host: column, title, base unit, and the factor to it.
-pub(crate) fn levels_of(source: CounterSource) -> Vec<(&'static str, &'static str, &'static str, f64)> {
-    let wanted = match source {
-        CounterSource::Host => HOST,
-        CounterSource::Device => DEVICE,
-    };
-    let unit = |unit: &'static ChartUnit| match unit {
-        ChartUnit::Time => "ns",
-        ChartUnit::Bytes => "B",
-        ChartUnit::Share | ChartUnit::Index => "1",
-        ChartUnit::Amount(unit) => unit,
-    };
-    wanted.iter().map(|level| (level.column, level.title, unit(&level.unit), level.scale)).collect()
-}
-
-/// The charts of the host or of a device; a level that was told once or never has none.
-pub(super) fn of(subject: &SubjectSampled) -> Vec<Chart> {
-    let (wanted, whose) = match subject.source {
-        CounterSource::Host => (HOST, "host".to_owned()),
-        CounterSource::Device => {
-            (DEVICE, subject.device.map_or_else(|| "device".to_owned(), |device| format!("device {device}")))
+impl DrawnLevel {
+    pub(crate) fn base_unit(&'static self) -> &'static str {
+        match &self.unit {
+            ChartUnit::Time => "ns",
+            ChartUnit::Bytes => "B",
+            ChartUnit::Share | ChartUnit::Index => "1",
+            ChartUnit::Amount(unit) => unit,
         }
+    }
+}
+
+const fn level(column: &'static str, title: &'static str, unit: ChartUnit, scale: f64) -> DrawnLevel {
+    DrawnLevel { column, title, unit, scale }
+}
+
+static HOST: &[DrawnLevel] = &[
+    level("cpu_busy_pct", "CPU", ChartUnit::Share, 0.01),
+    level("watched_mem_bytes", "memory of the run", ChartUnit::Bytes, 1.0),
+];
+
+static DEVICE: &[DrawnLevel] = &[
+    level("power_mw", "power", ChartUnit::Amount(Cow::Borrowed("W")), 1e-3),
+    level("gpu_util_pct", "busy", ChartUnit::Share, 0.01),
+    level("sm_clock_mhz", "SM clock", ChartUnit::Amount(Cow::Borrowed("Hz")), 1e6),
+    level("mem_used_bytes", "memory", ChartUnit::Bytes, 1.0),
+    level("temperature_c", "temperature", ChartUnit::Amount(Cow::Borrowed("°C")), 1.0),
+];
+
+pub(crate) fn name_of(subject: &SubjectSampled) -> String {
+    match (subject.source, subject.device) {
+        (CounterSource::Host, _) => "host".to_owned(),
+        (CounterSource::Device, Some(device)) => format!("device {device}"),
+        (CounterSource::Device, None) => "device".to_owned(),
+    }
+}
+
+/// The devices that drew most power, since on a machine with many only some may work; and the host.
+pub(crate) fn with_charts<'a>(
+    subjects: impl Iterator<Item = &'a SubjectSampled>,
+) -> (Vec<&'a SubjectSampled>, Vec<&'a SubjectSampled>) {
+    let (mut devices, host): (Vec<_>, Vec<_>) =
+        subjects.partition(|subject| subject.source == CounterSource::Device);
+    // What is not known comes last.
+    let power = |subject: &SubjectSampled| {
+        subject.levels.get("power_mw").copied().flatten().map_or(f64::NEG_INFINITY, |level| level.mean)
     };
+    devices.sort_by(|a, b| power(b).total_cmp(&power(a)));
+    devices.truncate(DEVICES);
+    (devices, host)
+}
+
+/// The levels of the host or of a device with their values in base units since a moment; a level that was told once or
+/// never has none.
+pub(crate) fn levels_of(
+    subject: &SubjectSampled,
+    since_ns: i64,
+) -> impl Iterator<Item = (&'static DrawnLevel, Vec<(i64, f64)>)> {
+    let wanted = if subject.source == CounterSource::Host { HOST } else { DEVICE };
+    wanted.iter().filter_map(move |level| {
+        let points = subject.series.get(level.column).filter(|points| points.len() > 1)?;
+        let points = thinned(points).into_iter();
+        Some((level, points.map(|(ts_ns, value)| (ts_ns - since_ns, value * level.scale)).collect()))
+    })
+}
+
+pub(super) fn of(subject: &SubjectSampled) -> Vec<Chart> {
     // All charts of a subject begin at the same moment.
-    let Some(first) = subject.series.values().filter_map(|points| points.first()).map(|point| point.0).min()
-    else {
-        return Vec::new();
+    let first = subject.series.values().filter_map(|points| points.first()).map(|point| point.0).min();
+    let chart = |(level, points): (&DrawnLevel, Vec<(i64, f64)>)| Chart {
+        title: name_of(subject),
+        x: ("over time".into(), ChartUnit::Time),
+        y: (level.title.into(), level.unit.clone()),
+        mark: Mark::Steps,
+        series: vec![Series {
+            label: level.title.to_owned(),
+            tone: Tone::Plain,
+            points: points.into_iter().map(|(ns, value)| (ns as f64, value)).collect(),
+        }],
+        rules: vec![],
     };
-    let chart = |drawn: &Drawn| {
-        let points = subject.series.get(drawn.column).filter(|points| points.len() > 1)?;
-        let points = thinned(points)
-            .into_iter()
-            .map(|(ts_ns, value)| ((ts_ns - first) as f64, value * drawn.scale))
-            .collect();
-        Some(Chart {
-            title: whose.clone(),
-            x: ("over time".into(), ChartUnit::Time),
-            y: (drawn.title.into(), drawn.unit.clone()),
-            mark: Mark::Steps,
-            series: vec![Series { label: drawn.title.to_owned(), tone: Tone::Plain, points }],
-            rules: vec![],
-        })
-    };
-    wanted.iter().filter_map(chart).collect()
+    first.into_iter().flat_map(|first| levels_of(subject, first)).map(chart).collect()
 }
 
 /// Few enough points: the least and the most of each slice, in their order, so that no peak is lost.
-pub(crate) fn thinned(points: &[(i64, f64)]) -> Vec<(i64, f64)> {
+fn thinned(points: &[(i64, f64)]) -> Vec<(i64, f64)> {
     if points.len() <= POINTS {
         return points.to_vec();
     }

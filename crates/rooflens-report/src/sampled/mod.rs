@@ -2,10 +2,10 @@
 
 mod charts;
 
-pub(crate) use charts::{levels_of, thinned};
+pub(crate) use charts::{DrawnLevel, levels_of, name_of, with_charts};
 
 use rooflens_analyze::sampled::{
-    PartSampled, Sampled, StateShare, StepSampled, SubjectSampled, Throttled, WHOLE,
+    LevelSummary, PartSampled, Sampled, StateShare, StepSampled, SubjectSampled, Throttled, WHOLE,
 };
 use rooflens_schema::tables::CounterSource;
 
@@ -18,11 +18,7 @@ const NOT_SAMPLED: &str = "not available: metrics.json says why";
 const RULE: &str = "Values are means over the samples in each part. Energy is from the device's counter, or \
                     the integral of its power.";
 
-/// Devices with charts.
-const CHARTED: usize = 4;
-
 /// The part of a report.
-#[must_use]
 pub fn part(sampled: &Sampled) -> Part {
     let mut blocks = Vec::new();
     for step in sampled.steps.iter().filter(|step| has_samples(step)) {
@@ -68,13 +64,8 @@ fn step_blocks(step: &StepSampled) -> Vec<Block> {
     if !names.is_empty() {
         blocks.push(Block::Text(format!("Devices by number: {}.", names.join("; "))));
     }
-    let (mut devices, mut drawn): (Vec<&SubjectSampled>, Vec<_>) =
-        whole.into_iter().partition(|it| it.source == CounterSource::Device);
-    // Those that drew most power, as on a machine with many only some may work.
-    devices.sort_by(|a, b| mean(b, "power_mw").total_cmp(&mean(a, "power_mw")));
-    devices.truncate(CHARTED);
-    drawn.extend(devices);
-    blocks.extend(drawn.into_iter().flat_map(charts::of).map(Block::Chart));
+    let (devices, host) = with_charts(whole.into_iter());
+    blocks.extend(host.into_iter().chain(devices).flat_map(charts::of).map(Block::Chart));
     blocks
 }
 
@@ -101,12 +92,6 @@ fn state_words(states: &[StateShare]) -> String {
     words.collect::<Vec<String>>().join(", ")
 }
 
-/// For an order only: what is not known comes last.
-fn mean(subject: &SubjectSampled, column: &str) -> f64 {
-    subject.levels.get(column).copied().flatten().map_or(f64::NEG_INFINITY, |level| level.mean)
-}
-
-/// A row: a part of a step, and what was sampled in it of one thing.
 struct Line<'a> {
     part: &'a PartSampled,
     subject: &'a SubjectSampled,
@@ -123,14 +108,14 @@ fn lines(step: &StepSampled, source: CounterSource) -> Vec<Line<'_>> {
 }
 
 impl Line<'_> {
-    fn mean(&self, column: &str) -> Option<f64> {
-        self.subject.levels.get(column).copied().flatten().map(|level| level.mean)
+    fn level(&self, column: &str) -> Option<LevelSummary> {
+        self.subject.levels.get(column).copied().flatten()
     }
-    fn min(&self, column: &str) -> Option<f64> {
-        self.subject.levels.get(column).copied().flatten().map(|level| level.min)
+    fn mean(&self, column: &str) -> Option<f64> {
+        self.level(column).map(|level| level.mean)
     }
     fn max(&self, column: &str) -> Option<f64> {
-        self.subject.levels.get(column).copied().flatten().map(|level| level.max)
+        self.level(column).map(|level| level.max)
     }
     fn total(&self, column: &str) -> Option<f64> {
         self.subject.totals.get(column).copied().flatten()
@@ -177,9 +162,7 @@ const SAMPLES: Column = Column::number("samples", "samples");
 fn of_devices<'a>() -> Vec<Field<Line<'a>>> {
     vec![
         (PART, |line| Cell::word(&line.part.part)),
-        (Column::number("device", "device"), |line| {
-            Cell::or(line.subject.device, |device| Cell::Count(device.into()), NOT_SAMPLED)
-        }),
+        (Column::number("device", "device"), |line| Cell::or(line.subject.device, Cell::count, NOT_SAMPLED)),
         (TIME, |line| Cell::Time(line.part.dur_ns)),
         (SAMPLES, |line| Cell::count(line.subject.samples)),
         (Column::number("gpu_util_pct", "busy").help("Fraction of time in which a kernel ran."), |line| {
@@ -201,7 +184,7 @@ fn of_devices<'a>() -> Vec<Field<Line<'a>>> {
             amount(line.mean("sm_clock_mhz").map(|clock| clock * 1e6), "Hz")
         }),
         (Column::number("sm_clock_min_hz", "min clock"), |line| {
-            amount(line.min("sm_clock_mhz").map(|clock| clock * 1e6), "Hz")
+            amount(line.level("sm_clock_mhz").map(|level| level.min * 1e6), "Hz")
         }),
         (Column::number("temperature_max_c", "max temperature"), |line| {
             amount(line.max("temperature_c"), "°C")

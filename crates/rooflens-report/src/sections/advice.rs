@@ -1,57 +1,88 @@
-//! What to change, in the order of the list: on pages with all that it rests on. Changes to the model are in `design`.
+//! What to change, in the order of the list: on pages with all that it rests on. Changes to the model's design stand
+//! apart, as they take a training run, not a flag. The screen has the first advice at its end, where the eye and the
+//! prompt are; pages have it right under the verdict.
 
 use std::collections::BTreeMap;
 
 use rooflens_analyze::Findings;
 use rooflens_analyze::advice::{Advice, AdviceKind, AdviceList, Range, Slowdown};
+use rooflens_analyze::analyses::{Ledger, Verdict};
 
-use crate::block::{Block, Cell, Column, Field, Table};
+use crate::block::{Block, Cell, Column, Field};
 use crate::format;
-use crate::sections::{Detail, Section, words};
+use crate::section::{Detail, words};
 
-pub(super) struct AdviceSection;
+/// Advice on one screen.
+const NEXT: usize = 3;
 
-impl Section for AdviceSection {
-    fn name(&self) -> &'static str {
-        "advice"
-    }
-    fn title(&self) -> &'static str {
-        "Advice"
-    }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        match findings.get::<AdviceList>() {
-            // The screen has the first of them at its end.
-            Some(list) if !detail.is_screen() => {
-                let mut blocks = page(list, &deployment(list), "advice");
-                if !list.not_computed.is_empty() {
-                    let title =
-                        format!("{} not evaluated", format::plural(list.not_computed.len() as i64, "rule"));
-                    blocks.push(Block::Folded { title, blocks: vec![unjudged(list)] });
-                }
-                blocks
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    match findings.get::<AdviceList>() {
+        Some(list) if !detail.is_screen() => {
+            let mut blocks = page(list, &deployment(list), "advice");
+            if !list.not_computed.is_empty() {
+                let title =
+                    format!("{} not evaluated", format::plural(list.not_computed.len() as i64, "rule"));
+                blocks.push(Block::Folded { title, blocks: vec![unjudged(list)] });
             }
-            _ => vec![],
+            blocks
         }
+        _ => vec![],
     }
 }
 
-/// Advice that needs no other model.
+pub(super) fn design_blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    match findings.get::<AdviceList>() {
+        Some(list) if !detail.is_screen() => page(list, &design(list), "design"),
+        _ => vec![],
+    }
+}
+
+pub(super) fn next_blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    if !detail.is_screen() {
+        return vec![];
+    }
+    let found = next_steps(findings);
+    let mut blocks = vec![];
+    if !found.is_empty() {
+        blocks.push(Block::Steps(found));
+    }
+    if findings.get::<AdviceList>().is_some_and(|list| !list.items.is_empty()) {
+        blocks.push(Block::Text(
+            "Evidence and how to do it: rooflens advise with the same arguments".to_owned(),
+        ));
+    }
+    let lacks_model = |ledger: &Ledger| {
+        let reason = ledger.not_computed.get("floor");
+        ledger.timeline == "device" && reason.is_some_and(|reason| reason.starts_with("no model was given"))
+    };
+    if findings.get::<Ledger>().is_some_and(lacks_model) {
+        blocks
+            .push(Block::Text("Add --model CONFIG to see how far the kernels are from the limit".to_owned()));
+    }
+    blocks
+}
+
+/// Everywhere the same: the first advice with its gains, or what stands out where there is none.
+pub(super) fn next_steps(findings: &Findings) -> Vec<String> {
+    match findings.get::<AdviceList>() {
+        Some(list) if !list.items.is_empty() => titles(list, NEXT),
+        _ => findings.get::<Verdict>().map_or_else(Vec::new, |verdict| verdict.next.clone()),
+    }
+}
+
 fn deployment(list: &AdviceList) -> Vec<Advice> {
     list.items.iter().filter(|advice| advice.kind != AdviceKind::Design).cloned().collect()
 }
 
-/// Advice that does.
-pub(super) fn design(list: &AdviceList) -> Vec<Advice> {
+fn design(list: &AdviceList) -> Vec<Advice> {
     list.items.iter().filter(|advice| advice.kind == AdviceKind::Design).cloned().collect()
 }
 
-/// A table of advice, and each with its evidence.
-pub(super) fn page(list: &AdviceList, items: &[Advice], table: &'static str) -> Vec<Block> {
+fn page(list: &AdviceList, items: &[Advice], table: &'static str) -> Vec<Block> {
     if items.is_empty() {
         return vec![];
     }
-    let mut blocks =
-        vec![Block::Text(foreword(list)), Block::Table(Table::new(table, FIELDS, items, usize::MAX))];
+    let mut blocks = vec![Block::Text(foreword(list)), Block::table(table, FIELDS, items, usize::MAX)];
     for advice in items {
         let title = format!("{}: {}", advice.title, gain(advice));
         blocks.push(Block::Folded { title, blocks: vec![Block::Lines(reasons(advice))] });
@@ -59,7 +90,6 @@ pub(super) fn page(list: &AdviceList, items: &[Advice], table: &'static str) -> 
     blocks
 }
 
-/// Each advice with its evidence, for a narrow medium: headings are short.
 pub(crate) fn narrow(list: &AdviceList, most: usize) -> Vec<Block> {
     let mut blocks = narrow_items(list, &deployment(list), most);
     if blocks.is_empty() {
@@ -69,7 +99,6 @@ pub(crate) fn narrow(list: &AdviceList, most: usize) -> Vec<Block> {
     blocks
 }
 
-/// The same of changes to the model, as far as there is room.
 pub(crate) fn narrow_design(list: &AdviceList, most: usize) -> Vec<Block> {
     narrow_items(list, &design(list), most.saturating_sub(deployment(list).len()))
 }
@@ -90,7 +119,6 @@ fn narrow_items(list: &AdviceList, items: &[Advice], most: usize) -> Vec<Block> 
 
 const ALONE: &str = "Gains are shares of the phase's time. They overlap; do not add them.";
 
-/// What holds for all advice.
 fn foreword(list: &AdviceList) -> String {
     let slower = |slowdown: &Slowdown| {
         format!(
@@ -166,21 +194,21 @@ fn span(range: Range, show: impl Fn(f64) -> String) -> String {
 const NOT_KNOWN: &str = "the gain is not known";
 
 const FIELDS: &[Field<Advice>] = &[
-    (Column::text("title", "what"), |advice| Cell::text(&advice.title)),
-    (Column::text("rule", "rule"), |advice| Cell::word(&*advice.rule)),
-    (Column::text("kind", "kind"), |advice| Cell::word(kind(advice.kind))),
-    (Column::text("phase", "phase"), |advice| Cell::word(&*advice.phase)),
-    (Column::number("gain_low_ns", "gain, at least"), |advice| {
-        Cell::or(advice.gain_ns, |gain| Cell::MeanTime(gain.low), NOT_KNOWN)
+    (Column::text("title", "what"), |row| Cell::text(&row.title)),
+    (Column::text("rule", "rule"), |row| Cell::word(&*row.rule)),
+    (Column::text("kind", "kind"), |row| Cell::word(kind(row.kind))),
+    (Column::text("phase", "phase"), |row| Cell::word(&*row.phase)),
+    (Column::number("gain_low_ns", "gain, at least"), |row| {
+        Cell::or(row.gain_ns, |gain| Cell::MeanTime(gain.low), NOT_KNOWN)
     }),
-    (Column::number("gain_high_ns", "at most"), |advice| {
-        Cell::or(advice.gain_ns, |gain| Cell::MeanTime(gain.high), NOT_KNOWN)
+    (Column::number("gain_high_ns", "at most"), |row| {
+        Cell::or(row.gain_ns, |gain| Cell::MeanTime(gain.high), NOT_KNOWN)
     }),
-    (Column::number("gain_share_low", "share, at least"), |advice| {
-        Cell::or(advice.gain_share, |gain| Cell::Share(gain.low), NOT_KNOWN)
+    (Column::number("gain_share_low", "share, at least"), |row| {
+        Cell::or(row.gain_share, |gain| Cell::Share(gain.low), NOT_KNOWN)
     }),
-    (Column::bar("gain_share_high", "at most"), |advice| {
-        Cell::or(advice.gain_share, |gain| Cell::Share(gain.high), NOT_KNOWN)
+    (Column::bar("gain_share_high", "at most"), |row| {
+        Cell::or(row.gain_share, |gain| Cell::Share(gain.high), NOT_KNOWN)
     }),
 ];
 

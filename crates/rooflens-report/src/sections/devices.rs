@@ -3,54 +3,42 @@
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{DeviceTime, DeviceTimeline, Devices};
 
-use crate::block::{
-    Block, Cell, Chart, ChartUnit, Column, Field, Level, Mark, Series, Stack, StackBar, Table, Tone,
-};
-use crate::sections::{Detail, Section, device_label};
-
-pub(super) struct DevicesSection;
+use crate::block::Level::Raw;
+use crate::block::{Block, Cell, Chart, ChartUnit, Column, Field, Mark, Series, Stack, StackBar, Tone};
+use crate::section::{Detail, device_label};
 
 /// Up to here each device has a bar and a chart; beyond, the best and the worst stand for all.
 const FEW: usize = 8;
 
-impl Section for DevicesSection {
-    fn name(&self) -> &'static str {
-        "devices"
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let Some(Devices(devices)) = findings.get::<Devices>() else { return vec![] };
+    if devices.is_empty() {
+        return vec![];
     }
-    fn title(&self) -> &'static str {
-        "Devices"
+    let one_rank = devices.iter().all(|device| device.rank == devices[0].rank);
+    let label = |device: &DeviceTime| device_label(device.rank, device.device, one_rank);
+    let chosen: Vec<(String, &DeviceTime)> = if devices.len() <= FEW {
+        devices.iter().map(|device| (label(device), device)).collect()
+    } else {
+        extremes(devices).map(|(word, device)| (format!("{word}: {}", label(device)), device)).to_vec()
+    };
+    let mut bars: Vec<StackBar> = chosen.iter().map(|(label, device)| bar(label.clone(), device)).collect();
+    if devices.len() > FEW {
+        bars.push(mean(devices));
     }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let Some(Devices(devices)) = findings.get::<Devices>() else { return vec![] };
-        if devices.is_empty() {
-            return vec![];
-        }
-        let one_rank = devices.iter().all(|device| device.rank == devices[0].rank);
-        let label = |device: &DeviceTime| device_label(device.rank, device.device, one_rank);
-        let chosen: Vec<(String, &DeviceTime)> = if devices.len() <= FEW {
-            devices.iter().map(|device| (label(device), device)).collect()
-        } else {
-            extremes(devices).map(|(word, device)| (format!("{word}: {}", label(device)), device)).to_vec()
-        };
-        let mut bars: Vec<StackBar> =
-            chosen.iter().map(|(label, device)| bar(label.clone(), device)).collect();
-        if devices.len() > FEW {
-            bars.push(mean(devices));
-        }
-        if detail.is_screen() {
-            return vec![Block::Stack(stack(bars))];
-        }
-        // On a page the verdict has shown the time of an only device.
-        let mut blocks = if bars.len() > 1 { vec![Block::Stack(stack(bars))] } else { vec![] };
-        blocks.extend(
-            chosen
-                .into_iter()
-                .filter(|(_, device)| !device.timeline.compute.is_empty())
-                .map(|(label, device)| Block::Chart(timeline(label, &device.timeline))),
-        );
-        blocks.push(Block::Table(Table::new("devices", FIELDS, devices, detail.rows())));
-        blocks
+    if detail.is_screen() {
+        return vec![Block::Stack(stack(bars))];
     }
+    // On a page the verdict has shown the time of an only device.
+    let mut blocks = if bars.len() > 1 { vec![Block::Stack(stack(bars))] } else { vec![] };
+    blocks.extend(
+        chosen
+            .into_iter()
+            .filter(|(_, device)| !device.timeline.compute.is_empty())
+            .map(|(label, device)| Block::Chart(timeline(label, &device.timeline))),
+    );
+    blocks.push(Block::table("devices", FIELDS, devices, detail.rows()));
+    blocks
 }
 
 const PARTS: [(Tone, &str); 4] = [
@@ -104,7 +92,6 @@ fn mean(devices: &[DeviceTime]) -> StackBar {
     sum
 }
 
-/// The least and the most busy.
 fn extremes(devices: &[DeviceTime]) -> [(&'static str, &DeviceTime); 2] {
     let (mut worst, mut best) = (&devices[0], &devices[0]);
     for device in devices {
@@ -149,48 +136,48 @@ fn timeline(label: String, timeline: &DeviceTimeline) -> Chart {
 }
 
 const FIELDS: &[Field<DeviceTime>] = &[
-    (Column::number("rank", "rank"), |device| Cell::Count(device.rank.into())),
-    (Column::number("device", "device"), |device| Cell::Count(device.device.into())),
-    (Column::text("name", "name"), |device| {
-        Cell::or(device.name.as_ref(), Cell::text, "the trace does not name its devices")
+    (Column::number("rank", "rank"), |row| Cell::count(row.rank)),
+    (Column::number("device", "device"), |row| Cell::count(row.device)),
+    (Column::text("name", "name"), |row| {
+        Cell::or(row.name.as_ref(), Cell::text, "the trace does not name its devices")
     }),
     (
         Column::number("span_ns", "span")
             .help("From the start of the device's first activity to the end of its last."),
-        |device| Cell::Time(device.span_ns),
+        |row| Cell::Time(row.span_ns),
     ),
-    (Column::number("busy_ns", "busy").help("Time with at least one activity."), |device| {
-        Cell::Time(device.busy_ns)
+    (Column::number("busy_ns", "busy").help("Time with at least one activity."), |row| {
+        Cell::Time(row.busy_ns)
     }),
-    (Column::number("idle_ns", "idle").help("The rest of the span."), |device| Cell::Time(device.idle_ns)),
-    (Column::number("compute_ns", "compute").help("Time with at least one compute kernel."), |device| {
-        Cell::Time(device.compute_ns)
+    (Column::number("idle_ns", "idle").help("The rest of the span."), |row| Cell::Time(row.idle_ns)),
+    (Column::number("compute_ns", "compute").help("Time with at least one compute kernel."), |row| {
+        Cell::Time(row.compute_ns)
     }),
     (
         Column::number("communication_ns", "communication")
             .help("Time with at least one communication kernel."),
-        |device| Cell::Time(device.communication_ns),
+        |row| Cell::Time(row.communication_ns),
     ),
     (
         Column::number("exposed_communication_ns", "exposed comm")
             .help("Time with communication while no compute kernel runs."),
-        |device| Cell::Time(device.exposed_communication_ns),
+        |row| Cell::Time(row.exposed_communication_ns),
     ),
-    (Column::number("hidden_communication_ns", "hidden communication").at(Level::Raw), |device| {
-        Cell::Time(device.hidden_communication_ns)
+    (Column::number("hidden_communication_ns", "hidden communication").at(Raw), |row| {
+        Cell::Time(row.hidden_communication_ns)
     }),
-    (Column::number("copy_ns", "copies").at(Level::Raw), |device| Cell::Time(device.copy_ns)),
+    (Column::number("copy_ns", "copies").at(Raw), |row| Cell::Time(row.copy_ns)),
     (
         Column::number("exposed_copy_ns", "exposed copy")
             .help("Time with copies while neither compute nor communication runs."),
-        |device| Cell::Time(device.exposed_copy_ns),
+        |row| Cell::Time(row.exposed_copy_ns),
     ),
-    (Column::number("activities", "activities").help("Kernels, copies and fills."), |device| {
-        Cell::count(device.activities)
+    (Column::number("activities", "activities").help("Kernels, copies and fills."), |row| {
+        Cell::count(row.activities)
     }),
-    (Column::number("streams", "streams").at(Level::Raw), |device| Cell::count(device.streams)),
-    (Column::bar("busy_share", "busy share").help("Busy time / span."), |device| {
-        let share = (device.span_ns > 0).then(|| busy_share(device));
+    (Column::number("streams", "streams").at(Raw), |row| Cell::count(row.streams)),
+    (Column::bar("busy_share", "busy share").help("Busy time / span."), |row| {
+        let share = (row.span_ns > 0).then(|| busy_share(row));
         Cell::or(share, Cell::Share, "the device's span is 0")
     }),
 ];

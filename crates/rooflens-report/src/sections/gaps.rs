@@ -5,70 +5,60 @@ use std::borrow::Borrow;
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{GapExample, GapHost, GapStat, Gaps};
 use rooflens_analyze::host_kind::HostKind;
+use rooflens_analyze::ledger::Line;
 use rooflens_schema::tables::GapCause;
 
-use crate::block::{Block, Cell, Column, Field, Level, Table};
-use crate::sections::{Detail, Section, gap_tone};
+use crate::block::Level::{Page, Screen};
+use crate::block::{Block, Cell, Column, Field, Table};
+use crate::section::{Detail, line_tone};
 
-pub(super) struct GapsSection;
-
-impl Section for GapsSection {
-    fn name(&self) -> &'static str {
-        "gaps"
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let Some(Gaps(gaps)) = findings.get::<Gaps>() else { return vec![] };
+    if gaps.is_empty() {
+        return vec![];
     }
-    fn title(&self) -> &'static str {
-        "Idle by cause"
+    // The ledger has the same times on its lines.
+    if detail.is_screen() {
+        return vec![];
     }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let Some(Gaps(gaps)) = findings.get::<Gaps>() else { return vec![] };
-        if gaps.is_empty() {
-            return vec![];
-        }
-        // The ledger has the same times on its lines.
-        if detail.is_screen() {
-            return vec![];
-        }
-        let mut blocks = vec![Block::Table(table(gaps, usize::MAX))];
-        let hosts: Vec<(GapCause, GapHost)> =
-            gaps.iter().flat_map(|gap| gap.hosts.iter().map(|host| (gap.cause, host.clone()))).collect();
-        if !hosts.is_empty() {
-            blocks.push(Block::Heading("Host activity during gaps".to_owned()));
-            blocks.push(Block::Table(Table::new("gap_hosts", HOSTS, &hosts, usize::MAX)));
-        }
-        let examples: Vec<(GapCause, GapExample)> = gaps
-            .iter()
-            .flat_map(|gap| gap.examples.iter().map(|example| (gap.cause, example.clone())))
-            .collect();
-        if !examples.is_empty() {
-            blocks.push(Block::Heading("Longest gaps of each cause".to_owned()));
-            blocks.push(Block::Table(Table::new("gap_examples", EXAMPLES, &examples, usize::MAX)));
-        }
-        blocks
+    let mut blocks = vec![Block::Table(table(gaps, usize::MAX))];
+    let hosts: Vec<(GapCause, GapHost)> =
+        gaps.iter().flat_map(|gap| gap.hosts.iter().map(|host| (gap.cause, host.clone()))).collect();
+    if !hosts.is_empty() {
+        blocks.push(Block::Heading("Host activity during gaps".to_owned()));
+        blocks.push(Block::table("gap_hosts", HOSTS, &hosts, usize::MAX));
     }
+    let examples: Vec<(GapCause, GapExample)> =
+        gaps.iter().flat_map(|gap| gap.examples.iter().map(|example| (gap.cause, example.clone()))).collect();
+    if !examples.is_empty() {
+        blocks.push(Block::Heading("Longest gaps of each cause".to_owned()));
+        blocks.push(Block::table("gap_examples", EXAMPLES, &examples, usize::MAX));
+    }
+    blocks
 }
 
 fn table(gaps: &[impl Borrow<GapStat>], rows: usize) -> Table {
-    Table::new("gaps", FIELDS, gaps, rows).tones(gaps, |gap: &GapStat| gap_tone(gap.cause))
+    Table::new("gaps", FIELDS, gaps, rows).tones(gaps, |gap: &GapStat| line_tone(Line::of_gap(gap.cause)))
 }
 
 const FIELDS: &[Field<GapStat>] = &[
-    (Column::text("cause", "cause"), |gap| Cell::word(gap.cause.as_str())),
-    (Column::number("count", "gaps"), |gap| Cell::count(gap.count)),
+    (Column::text("cause", "cause"), |row| Cell::word(row.cause.as_str())),
+    (Column::number("count", "gaps"), |row| Cell::count(row.count)),
     (
         Column::number("total_ns", "total")
             .help("Time in which a whole device was idle, summed over devices."),
-        |gap| Cell::Time(gap.total_ns),
+        |row| Cell::Time(row.total_ns),
     ),
-    (Column::number("p50_ns", "median").at(Level::Screen), |gap| Cell::Time(gap.p50_ns)),
-    (Column::number("max_ns", "longest").at(Level::Screen), |gap| Cell::Time(gap.max_ns)),
-    (Column::bar("share_of_idle", "of idle").help("Share of all idle time."), |gap| {
+    (Column::number("p50_ns", "median").at(Screen), |row| Cell::Time(row.p50_ns)),
+    (Column::number("max_ns", "longest").at(Screen), |row| Cell::Time(row.max_ns)),
+    (Column::bar("share_of_idle", "of idle").help("Share of all idle time."), |row| {
         Cell::or(
-            gap.share_of_idle,
+            row.share_of_idle,
             Cell::Share,
             "the time after a device's last activity is not part of idle time",
         )
     }),
-    (Column::text("meaning", "meaning").at(Level::Page), |gap| Cell::text(&*gap.meaning)),
+    (Column::text("meaning", "meaning").at(Page), |row| Cell::text(&*row.meaning)),
 ];
 
 const NOT_TOLD: &str = "the trace does not say";
@@ -90,8 +80,8 @@ const HOSTS: &[Field<(GapCause, GapHost)>] = &[
 
 const EXAMPLES: &[Field<(GapCause, GapExample)>] = &[
     (Column::text("cause", "cause"), |(cause, _)| Cell::word(cause.as_str())),
-    (Column::number("rank", "rank"), |(_, gap)| Cell::Count(gap.rank.into())),
-    (Column::number("device", "device"), |(_, gap)| Cell::Count(gap.device.into())),
+    (Column::number("rank", "rank"), |(_, gap)| Cell::count(gap.rank)),
+    (Column::number("device", "device"), |(_, gap)| Cell::count(gap.device)),
     (Column::number("ts_ns", "at").help("Start of the gap, since the run's clock base."), |(_, gap)| {
         Cell::At(gap.ts_ns)
     }),

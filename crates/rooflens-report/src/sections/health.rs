@@ -5,37 +5,27 @@ use std::borrow::Cow;
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Health, HealthCheck, Trace};
 
-use crate::block::{Block, Cell, Column, Field, Grade, Remark, Table};
+use crate::block::{Block, Cell, Column, Field, Grade, Remark};
 use crate::format;
-use crate::sections::{Detail, Section};
+use crate::section::Detail;
 
-pub(super) struct HealthSection;
-
-impl Section for HealthSection {
-    fn name(&self) -> &'static str {
-        "health"
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let mut blocks = vec![];
+    let checks = findings.get::<Health>().map(|health| health.0.as_slice()).unwrap_or_default();
+    let mut remarks: Vec<Remark> =
+        checks.iter().filter(|check| !(check.ok && detail.is_screen())).map(remark).collect();
+    remarks.sort_by_key(|remark| std::cmp::Reverse(remark.grade));
+    if !remarks.is_empty() {
+        blocks.push(Block::Remarks(remarks));
     }
-    fn title(&self) -> &'static str {
-        "Trace health"
+    if let (false, Some(trace)) = (detail.is_screen(), findings.get::<Trace>()) {
+        let rows: Vec<(Cow<'static, str>, usize)> =
+            trace.rows.iter().map(|(table, rows)| (table.clone(), *rows)).collect();
+        blocks.push(Block::table("trace_rows", ROWS, &rows, usize::MAX));
+        let properties = properties(trace);
+        blocks.push(Block::table("trace_properties", PROPERTIES, &properties, 200));
     }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let mut blocks = vec![];
-        let checks = findings.get::<Health>().map(|health| health.0.as_slice()).unwrap_or_default();
-        let mut remarks: Vec<Remark> =
-            checks.iter().filter(|check| !(check.ok && detail.is_screen())).map(remark).collect();
-        remarks.sort_by_key(|remark| std::cmp::Reverse(remark.grade));
-        if !remarks.is_empty() {
-            blocks.push(Block::Remarks(remarks));
-        }
-        if let (false, Some(trace)) = (detail.is_screen(), findings.get::<Trace>()) {
-            let rows: Vec<(Cow<'static, str>, usize)> =
-                trace.rows.iter().map(|(table, rows)| (table.clone(), *rows)).collect();
-            blocks.push(Block::Table(Table::new("trace_rows", ROWS, &rows, usize::MAX)));
-            let properties = properties(trace);
-            blocks.push(Block::Table(Table::new("trace_properties", PROPERTIES, &properties, 200)));
-        }
-        blocks
-    }
+    blocks
 }
 
 fn remark(check: &HealthCheck) -> Remark {
@@ -48,7 +38,6 @@ fn remark(check: &HealthCheck) -> Remark {
     }
 }
 
-/// What the trace says of itself.
 fn properties(trace: &Trace) -> Vec<(String, String)> {
     let clock = if trace.microsecond_clock { "whole microseconds" } else { "nanoseconds" };
     let mut rows = vec![("format".to_owned(), trace.format.clone()), ("clock".to_owned(), clock.to_owned())];

@@ -4,74 +4,59 @@ use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{ClassLedger, Ledger, LedgerLine, PhaseLedger, StageLedger};
 use rooflens_analyze::ledger::Line;
 
-use crate::block::{Block, Cell, Column, Field, Level, Stack, StackBar, Table, Tone};
+use crate::block::Level::{Raw, Screen};
+use crate::block::{Block, Cell, Column, Field, Stack, StackBar, Table};
 use crate::format;
-use crate::sections::{Detail, Section, words};
+use crate::section::{Detail, line_tone, words};
 
 /// Part of the lower bound that may stay unspent before the model is doubted, as in the advice `model_mismatch`.
 const MISMATCH: f64 = 0.05;
 
-pub(super) struct LedgerSection;
-
-impl Section for LedgerSection {
-    fn name(&self) -> &'static str {
-        "ledger"
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let Some(ledger) = findings.get::<Ledger>().filter(|ledger| ledger.wall_ns > 0) else {
+        return vec![];
+    };
+    let phases: Vec<&PhaseLedger> = ledger.phases.iter().filter(|phase| phase.wall_ns > 0).collect();
+    if phases.is_empty() {
+        return vec![];
     }
-    fn title(&self) -> &'static str {
-        "Time ledger"
+    if detail.is_screen() {
+        // Of the phases with steps, that with the most time stands for all; the page has the others.
+        let Some(first) = phases.first() else { return vec![] };
+        let phase = phases.iter().find(|phase| phase.steps > 0).unwrap_or(first);
+        let whole = (phases.len() > 1).then(|| Block::Text(whole(ledger)));
+        let whole = whole.into_iter().chain(no_floor(ledger));
+        let phase = [Block::Text(head(phase)), Block::Table(table(phase, usize::MAX))];
+        return whole.chain(phase).collect();
     }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let Some(ledger) = findings.get::<Ledger>().filter(|ledger| ledger.wall_ns > 0) else {
-            return vec![];
-        };
-        let phases: Vec<&PhaseLedger> = ledger.phases.iter().filter(|phase| phase.wall_ns > 0).collect();
-        if phases.is_empty() {
-            return vec![];
-        }
-        if detail.is_screen() {
-            // Of the phases with steps, that with the most time stands for all; the page has the others.
-            let Some(first) = phases.first() else { return vec![] };
-            let phase = phases.iter().find(|phase| phase.steps > 0).unwrap_or(first);
-            let whole = (phases.len() > 1).then(|| Block::Text(whole(ledger)));
-            let whole = whole.into_iter().chain(no_floor(ledger));
-            let phase = [Block::Text(head(phase)), Block::Table(table(phase, usize::MAX))];
-            return whole.chain(phase).collect();
-        }
-        let mut blocks = vec![];
-        if let Some(source) = &ledger.floor_of {
-            let text = format!("The lower bound is that of {} on {}.", source.model, source.device);
-            blocks.push(Block::Text(text));
-        } else if let Some(reason) = ledger.not_computed.get("floor") {
-            blocks.push(Block::Text(format!("No lower bound: {reason}.")));
-        }
-        if let Some(reason) = ledger.not_computed.get(Line::CommWait.as_str()) {
-            blocks.push(Block::Text(format!("Communication includes waiting: {reason}.")));
-        }
-        blocks.push(Block::Stack(stack(&phases)));
-        for phase in phases {
-            blocks.push(Block::Heading(head(phase)));
-            blocks.push(Block::Table(table(phase, usize::MAX)));
-            if phase.unspent_floor_ns > 0.0 {
-                blocks.push(Block::Text(unspent(phase)));
-            }
-            if !phase.stages.is_empty() {
-                let stages = Table::new("ledger_stages", STAGES, &of(phase, &phase.stages), detail.rows());
-                blocks.push(Block::Table(stages));
-            }
-            if phase.classes.len() > 1 {
-                blocks.push(Block::Table(Table::new(
-                    "ledger_classes",
-                    CLASSES,
-                    &of(phase, &phase.classes),
-                    detail.rows(),
-                )));
-            }
-        }
-        blocks
+    let mut blocks = vec![];
+    if let Some(source) = &ledger.floor_of {
+        let text = format!("The lower bound is that of {} on {}.", source.model, source.device);
+        blocks.push(Block::Text(text));
+    } else if let Some(reason) = ledger.not_computed.get("floor") {
+        blocks.push(Block::Text(format!("No lower bound: {reason}.")));
     }
+    if let Some(reason) = ledger.not_computed.get(Line::CommWait.as_str()) {
+        blocks.push(Block::Text(format!("Communication includes waiting: {reason}.")));
+    }
+    blocks.push(Block::Stack(stack(&phases)));
+    for phase in phases {
+        blocks.push(Block::Heading(head(phase)));
+        blocks.push(Block::Table(table(phase, usize::MAX)));
+        if phase.unspent_floor_ns > 0.0 {
+            blocks.push(Block::Text(unspent(phase)));
+        }
+        if !phase.stages.is_empty() {
+            let stages = Table::new("ledger_stages", STAGES, &of(phase, &phase.stages), detail.rows());
+            blocks.push(Block::Table(stages));
+        }
+        if phase.classes.len() > 1 {
+            blocks.push(Block::table("ledger_classes", CLASSES, &of(phase, &phase.classes), detail.rows()));
+        }
+    }
+    blocks
 }
 
-/// Why a model that was given has no lower bound here.
 fn no_floor(ledger: &Ledger) -> Option<Block> {
     let reason =
         ledger.not_computed.get("floor").filter(|reason| !reason.starts_with("no model was given"))?;
@@ -109,7 +94,6 @@ fn of<T: Clone>(phase: &PhaseLedger, rows: &[T]) -> Vec<(String, T)> {
     rows.iter().map(|row| (words(&phase.phase), row.clone())).collect()
 }
 
-/// A line with what the table shows of it.
 struct Shown {
     phase: String,
     line: LedgerLine,
@@ -123,24 +107,24 @@ fn table(phase: &PhaseLedger, rows: usize) -> Table {
         line: line.clone(),
     };
     let lines: Vec<Shown> = phase.lines.iter().map(shown).collect();
-    Table::new("ledger", LINES, &lines, rows).tones(&lines, |shown: &Shown| tone(shown.line.line))
+    Table::new("ledger", LINES, &lines, rows).tones(&lines, |shown: &Shown| line_tone(shown.line.line))
 }
 
 const LINES: &[Field<Shown>] = &[
-    (Column::text("phase", "phase").at(Level::Raw), |shown| Cell::word(&*shown.phase)),
-    (Column::text("line", "line"), |shown| Cell::word(shown.line.line.title())),
-    (Column::number("ns", "time").help("Over all steps of the phase, on all devices."), |shown| {
-        Cell::Time(shown.line.ns)
+    (Column::text("phase", "phase").at(Raw), |row| Cell::word(&*row.phase)),
+    (Column::text("line", "line"), |row| Cell::word(row.line.line.title())),
+    (Column::number("ns", "time").help("Over all steps of the phase, on all devices."), |row| {
+        Cell::Time(row.line.ns)
     }),
-    (Column::number("p50_ns", "median step").at(Level::Screen), |shown| {
-        Cell::or(shown.p50_ns, Cell::Time, "only measured for kernels as a whole, inside steps")
+    (Column::number("p50_ns", "median step").at(Screen), |row| {
+        Cell::or(row.p50_ns, Cell::Time, "only measured for kernels as a whole, inside steps")
     }),
-    (Column::bar("share", "of wall time"), |shown| Cell::Share(shown.line.share)),
-    (Column::text("meaning", "meaning").at(Level::Screen), |shown| Cell::text(shown.line.line.meaning())),
+    (Column::bar("share", "of wall time"), |row| Cell::Share(row.line.share)),
+    (Column::text("meaning", "meaning").at(Screen), |row| Cell::text(row.line.line.meaning())),
 ];
 
 const CLASSES: &[Field<(String, ClassLedger)>] = &[
-    (Column::text("phase", "phase").at(Level::Raw), |(phase, _)| Cell::word(&**phase)),
+    (Column::text("phase", "phase").at(Raw), |(phase, _)| Cell::word(&**phase)),
     (Column::text("class", "class"), |(_, class)| Cell::word(class.class.as_str())),
     (Column::text("line", "line"), |(_, class)| Cell::word(class.line.title())),
     (Column::number("activities", "activities"), |(_, class)| Cell::count(class.activities)),
@@ -153,7 +137,7 @@ const CLASSES: &[Field<(String, ClassLedger)>] = &[
 ];
 
 const STAGES: &[Field<(String, StageLedger)>] = &[
-    (Column::text("phase", "phase").at(Level::Raw), |(phase, _)| Cell::word(&**phase)),
+    (Column::text("phase", "phase").at(Raw), |(phase, _)| Cell::word(&**phase)),
     (Column::text("stage", "stage"), |(_, stage)| Cell::word(&*stage.stage)),
     (Column::number("activities", "activities"), |(_, stage)| Cell::count(stage.activities)),
     (Column::number("ns", "time").help("Gaps included; the stages add up to the phase."), |(_, stage)| {
@@ -165,7 +149,7 @@ fn stack(phases: &[&PhaseLedger]) -> Stack {
     let used: Vec<Line> =
         Line::ALL.iter().copied().filter(|line| phases.iter().any(|phase| phase.on(*line) > 0)).collect();
     Stack {
-        parts: used.iter().map(|line| (tone(*line), line.title().to_owned())).collect(),
+        parts: used.iter().map(|line| (line_tone(*line), line.title().to_owned())).collect(),
         bars: phases
             .iter()
             .map(|phase| StackBar {
@@ -174,24 +158,6 @@ fn stack(phases: &[&PhaseLedger]) -> Stack {
                 whole_ns: phase.wall_ns,
             })
             .collect(),
-    }
-}
-
-/// What stands for a line.
-pub(crate) fn tone(line: Line) -> Tone {
-    match line {
-        Line::Floor => Tone::Floor,
-        Line::Inefficiency | Line::Kernels => Tone::Compute,
-        Line::Unneeded => Tone::Unneeded,
-        Line::Communication => Tone::Communication,
-        Line::CommWait => Tone::RankWait,
-        Line::Copies => Tone::Copy,
-        Line::LaunchBound => Tone::LaunchBound,
-        Line::CpuBound => Tone::CpuBound,
-        Line::Sync => Tone::Sync,
-        Line::Dependency => Tone::Dependency,
-        Line::Dispatch => Tone::Dispatch,
-        Line::Unknown => Tone::OtherIdle,
     }
 }
 

@@ -3,70 +3,57 @@
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{DeviceMemory, Memory, MemoryAtEnd};
 
-use crate::block::{Block, Cell, Chart, ChartUnit, Column, Fact, Field, Mark, Series, Table, Tone};
-use crate::sections::{Detail, Section, device_label};
-
-pub(super) struct MemorySection;
+use crate::block::{Block, Cell, Chart, ChartUnit, Column, Fact, Field, Mark, Series, Tone};
+use crate::section::{Detail, device_label};
 
 /// Devices with a chart.
 const CHARTS: usize = 4;
 const NO_TOTALS: &str = "the trace has no totals";
 
-impl Section for MemorySection {
-    fn name(&self) -> &'static str {
-        "memory"
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let Some(Memory(memory)) = findings.get::<Memory>() else { return vec![] };
+    let one_rank = memory.iter().all(|device| device.rank == memory[0].rank);
+    // The fullest first; a device before the host at the same peak.
+    let mut ordered: Vec<&DeviceMemory> = memory.iter().collect();
+    ordered.sort_by_key(|device| (std::cmp::Reverse(device.peak_allocated_bytes), device.device < 0));
+    let Some(fullest) = ordered.first() else { return vec![] };
+    let holders = holders(&ordered, detail);
+    if detail.is_screen() {
+        let facts = Block::Facts(vec![
+            Fact::new("peak allocated", Cell::or(fullest.peak_allocated_bytes, Cell::Bytes, NO_TOTALS)),
+            Fact::new("reserved", Cell::or(fullest.peak_reserved_bytes, Cell::Bytes, NO_TOTALS)),
+            Fact::plain(device_label(fullest.rank, fullest.device, one_rank)),
+            Fact::new("allocations", Cell::count(fullest.allocations)),
+        ]);
+        let at_end = fullest.at_end.as_ref().map(|end| Block::Facts(facts_at_end(end)));
+        return [facts].into_iter().chain(at_end).chain(holders).collect();
     }
-    fn title(&self) -> &'static str {
-        "Memory"
+    let mut blocks: Vec<Block> = ordered
+        .iter()
+        .filter(|device| device.timeline.len() > 1)
+        .take(CHARTS)
+        .map(|device| Block::Chart(chart(device_label(device.rank, device.device, one_rank), device)))
+        .collect();
+    blocks.push(Block::table("memory", FIELDS, &ordered, detail.rows()));
+    if let Some(holders) = holders {
+        blocks.push(Block::Heading("Allocations at the peak".to_owned()));
+        blocks.push(holders);
     }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let Some(Memory(memory)) = findings.get::<Memory>() else { return vec![] };
-        let one_rank = memory.iter().all(|device| device.rank == memory[0].rank);
-        // The fullest first; a device before the host at the same peak.
-        let mut ordered: Vec<&DeviceMemory> = memory.iter().collect();
-        ordered.sort_by_key(|device| (std::cmp::Reverse(device.peak_allocated_bytes), device.device < 0));
-        let Some(fullest) = ordered.first() else { return vec![] };
-        let holders = holders(&ordered, detail);
-        if detail.is_screen() {
-            let facts = Block::Facts(vec![
-                Fact::new("peak allocated", Cell::or(fullest.peak_allocated_bytes, Cell::Bytes, NO_TOTALS)),
-                Fact::new("reserved", Cell::or(fullest.peak_reserved_bytes, Cell::Bytes, NO_TOTALS)),
-                Fact::plain(device_label(fullest.rank, fullest.device, one_rank)),
-                Fact::new("allocations", Cell::count(fullest.allocations)),
-            ]);
-            let at_end = fullest.at_end.as_ref().map(|end| Block::Facts(facts_at_end(end)));
-            return [facts].into_iter().chain(at_end).chain(holders).collect();
-        }
-        let mut blocks: Vec<Block> = ordered
-            .iter()
-            .filter(|device| device.timeline.len() > 1)
-            .take(CHARTS)
-            .map(|device| Block::Chart(chart(device_label(device.rank, device.device, one_rank), device)))
-            .collect();
-        blocks.push(Block::Table(Table::new("memory", FIELDS, &ordered, detail.rows())));
-        if let Some(holders) = holders {
-            blocks.push(Block::Heading("Allocations at the peak".to_owned()));
-            blocks.push(holders);
-        }
-        let ends: Vec<End> = ordered.iter().filter_map(|it| Some((it.rank, it.device, it.at_end?))).collect();
-        if !ends.is_empty() {
-            blocks.push(Block::Heading("At the time of the snapshot".to_owned()));
-            blocks.push(Block::Table(Table::new("memory_at_end", ENDS, &ends, detail.rows())));
-        }
-        blocks
+    let ends: Vec<End> = ordered.iter().filter_map(|it| Some((it.rank, it.device, it.at_end?))).collect();
+    if !ends.is_empty() {
+        blocks.push(Block::Heading("At the time of the snapshot".to_owned()));
+        blocks.push(Block::table("memory_at_end", ENDS, &ends, detail.rows()));
     }
+    blocks
 }
 
-/// Rank, device and what it holds at the end.
 type End = (i32, i32, MemoryAtEnd);
 
-/// A part of a device's peak.
 struct Holder {
     rank: i32,
     device: i32,
     site: String,
     bytes: i64,
-    /// Of the peak.
     share: Option<f64>,
     allocations: Option<i64>,
 }
@@ -97,7 +84,7 @@ fn holders(ordered: &[&DeviceMemory], detail: Detail) -> Option<Block> {
     // On a screen there is room to say once whose they are.
     let one_device = rows.iter().all(|row| (row.rank, row.device) == (rows[0].rank, rows[0].device));
     let fields = if detail.is_screen() && one_device { &HOLDERS[2..] } else { HOLDERS };
-    (!rows.is_empty()).then(|| Block::Table(Table::new("memory_at_peak", fields, &rows, detail.rows())))
+    (!rows.is_empty()).then(|| Block::table("memory_at_peak", fields, &rows, detail.rows()))
 }
 
 fn facts_at_end(end: &MemoryAtEnd) -> Vec<Fact> {
@@ -126,19 +113,19 @@ fn chart(label: String, device: &DeviceMemory) -> Chart {
 }
 
 const FIELDS: &[Field<DeviceMemory>] = &[
-    (Column::number("rank", "rank"), |device| Cell::Count(device.rank.into())),
-    (Column::text("device", "device"), |device| device_cell(device.device)),
-    (Column::number("peak_allocated_bytes", "peak allocated"), |device| {
-        Cell::or(device.peak_allocated_bytes, Cell::Bytes, NO_TOTALS)
+    (Column::number("rank", "rank"), |row| Cell::count(row.rank)),
+    (Column::text("device", "device"), |row| device_cell(row.device)),
+    (Column::number("peak_allocated_bytes", "peak allocated"), |row| {
+        Cell::or(row.peak_allocated_bytes, Cell::Bytes, NO_TOTALS)
     }),
-    (Column::number("peak_ts_ns", "at").help("Since the run's clock base."), |device| {
-        Cell::or(device.peak_ts_ns, Cell::At, NO_TOTALS)
+    (Column::number("peak_ts_ns", "at").help("Since the run's clock base."), |row| {
+        Cell::or(row.peak_ts_ns, Cell::At, NO_TOTALS)
     }),
-    (Column::number("peak_reserved_bytes", "peak reserved"), |device| {
-        Cell::or(device.peak_reserved_bytes, Cell::Bytes, NO_TOTALS)
+    (Column::number("peak_reserved_bytes", "peak reserved"), |row| {
+        Cell::or(row.peak_reserved_bytes, Cell::Bytes, NO_TOTALS)
     }),
-    (Column::number("allocations", "allocations"), |device| Cell::count(device.allocations)),
-    (Column::number("releases", "releases"), |device| Cell::count(device.releases)),
+    (Column::number("allocations", "allocations"), |row| Cell::count(row.allocations)),
+    (Column::number("releases", "releases"), |row| Cell::count(row.releases)),
 ];
 
 fn device_cell(device: i32) -> Cell {
@@ -146,36 +133,36 @@ fn device_cell(device: i32) -> Cell {
 }
 
 const HOLDERS: &[Field<Holder>] = &[
-    (Column::number("rank", "rank"), |holder| Cell::Count(holder.rank.into())),
-    (Column::text("device", "device"), |holder| device_cell(holder.device)),
+    (Column::number("rank", "rank"), |row| Cell::count(row.rank)),
+    (Column::text("device", "device"), |row| device_cell(row.device)),
     (
         Column::text("site", "call site at the peak")
             .help("Innermost frame that is neither in a library nor native."),
-        |holder| Cell::text(holder.site.clone()),
+        |row| Cell::text(row.site.clone()),
     ),
-    (Column::number("bytes", "bytes"), |holder| Cell::Bytes(holder.bytes)),
-    (Column::number("share", "share"), |holder| Cell::or(holder.share, Cell::Share, NO_TOTALS)),
-    (Column::number("allocations", "allocations"), |holder| {
-        Cell::or(holder.allocations, Cell::Count, "not among the events")
+    (Column::number("bytes", "bytes"), |row| Cell::Bytes(row.bytes)),
+    (Column::number("share", "share"), |row| Cell::or(row.share, Cell::Share, NO_TOTALS)),
+    (Column::number("allocations", "allocations"), |row| {
+        Cell::or(row.allocations, Cell::Count, "not among the events")
     }),
 ];
 
 const ENDS: &[Field<End>] = &[
-    (Column::number("rank", "rank"), |end| Cell::Count(end.0.into())),
-    (Column::text("device", "device"), |end| device_cell(end.1)),
-    (Column::number("reserved_bytes", "reserved"), |end| Cell::Bytes(end.2.reserved_bytes)),
-    (Column::number("allocated_bytes", "allocated"), |end| Cell::Bytes(end.2.allocated_bytes)),
-    (Column::number("requested_bytes", "requested"), |end| {
-        Cell::or(end.2.requested_bytes, Cell::Bytes, "the snapshot does not have it")
+    (Column::number("rank", "rank"), |row| Cell::count(row.0)),
+    (Column::text("device", "device"), |row| device_cell(row.1)),
+    (Column::number("reserved_bytes", "reserved"), |row| Cell::Bytes(row.2.reserved_bytes)),
+    (Column::number("allocated_bytes", "allocated"), |row| Cell::Bytes(row.2.allocated_bytes)),
+    (Column::number("requested_bytes", "requested"), |row| {
+        Cell::or(row.2.requested_bytes, Cell::Bytes, "the snapshot does not have it")
     }),
-    (Column::number("pending_bytes", "pending"), |end| Cell::Bytes(end.2.pending_bytes)),
-    (Column::number("free_bytes", "free"), |end| Cell::Bytes(end.2.free_bytes)),
-    (Column::number("largest_free_bytes", "largest free block"), |end| Cell::Bytes(end.2.largest_free_bytes)),
+    (Column::number("pending_bytes", "pending"), |row| Cell::Bytes(row.2.pending_bytes)),
+    (Column::number("free_bytes", "free"), |row| Cell::Bytes(row.2.free_bytes)),
+    (Column::number("largest_free_bytes", "largest free block"), |row| Cell::Bytes(row.2.largest_free_bytes)),
     (
         Column::number("scattered_free_bytes", "scattered").help("Free, in segments that are partly in use."),
-        |end| Cell::Bytes(end.2.scattered_free_bytes),
+        |row| Cell::Bytes(row.2.scattered_free_bytes),
     ),
-    (Column::number("fragmentation", "fragmentation").help("Scattered / reserved."), |end| {
-        Cell::or(end.2.fragmentation, Cell::Share, NOTHING_RESERVED)
+    (Column::number("fragmentation", "fragmentation").help("Scattered / reserved."), |row| {
+        Cell::or(row.2.fragmentation, Cell::Share, NOTHING_RESERVED)
     }),
 ];

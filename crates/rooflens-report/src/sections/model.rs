@@ -6,43 +6,33 @@ use rooflens_cost::measured::{
     Unmatched, Variant,
 };
 
-use crate::block::{Block, Cell, Column, Field, Table};
+use crate::block::{Block, Cell, Column, Field};
 use crate::format;
 use crate::run::RunFacts;
-use crate::sections::{Detail, Section, words};
+use crate::section::{Detail, words};
 
-pub(super) struct ModelSection;
-
-impl Section for ModelSection {
-    fn name(&self) -> &'static str {
-        "model"
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let Some(run) = findings.get::<RunFacts>() else { return vec![] };
+    if detail.is_screen() {
+        return vec![];
     }
-    fn title(&self) -> &'static str {
-        "Model and measurement"
+    let mut blocks = vec![];
+    let missing = |name: &str, what: &str| {
+        run.reasons.get(name).map(|why| Block::Text(format!("{what} is not computed: {why}.")))
+    };
+    match &run.static_vs_measured {
+        Some(parts) => blocks.extend(by_part(parts)),
+        None => blocks.extend(missing("static_vs_measured", "The time of each part of the model")),
     }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let Some(run) = findings.get::<RunFacts>() else { return vec![] };
-        if detail.is_screen() {
-            return vec![];
-        }
-        let mut blocks = vec![];
-        let missing = |name: &str, what: &str| {
-            run.reasons.get(name).map(|why| Block::Text(format!("{what} is not computed: {why}.")))
-        };
-        match &run.static_vs_measured {
-            Some(parts) => blocks.extend(by_part(parts)),
-            None => blocks.extend(missing("static_vs_measured", "The time of each part of the model")),
-        }
-        match &run.matches {
-            Some(matches) => blocks.extend(by_operator(matches)),
-            None => blocks.extend(missing("matches", "The time of each operator of the model")),
-        }
-        match &run.flops_check {
-            Some(check) => blocks.extend(by_torch(check)),
-            None => blocks.extend(missing("flops_check", "The comparison with torch's own count")),
-        }
-        blocks
+    match &run.matches {
+        Some(matches) => blocks.extend(by_operator(matches)),
+        None => blocks.extend(missing("matches", "The time of each operator of the model")),
     }
+    match &run.flops_check {
+        Some(check) => blocks.extend(by_torch(check)),
+        None => blocks.extend(missing("flops_check", "The comparison with torch's own count")),
+    }
+    blocks
 }
 
 fn by_part(parts: &StaticVsMeasured) -> Vec<Block> {
@@ -61,7 +51,7 @@ fn by_part(parts: &StaticVsMeasured) -> Vec<Block> {
             RunPhase::Decode => "decode_parts",
             RunPhase::Mixed => "mixed_parts",
         };
-        blocks.push(Block::Table(Table::new(name, PARTS, &of.parts, usize::MAX)));
+        blocks.push(Block::table(name, PARTS, &of.parts, usize::MAX));
     }
     let mut lines: Vec<String> =
         parts.not_computed.iter().map(|(name, why)| format!("{name}: {why}.")).collect();
@@ -70,7 +60,6 @@ fn by_part(parts: &StaticVsMeasured) -> Vec<Block> {
     blocks
 }
 
-/// Operators of the static model beside the products that they were matched with.
 fn by_operator(matches: &Matches) -> Vec<Block> {
     let mut blocks = vec![];
     for (phase, of) in &matches.phases {
@@ -88,10 +77,10 @@ fn by_operator(matches: &Matches) -> Vec<Block> {
             RunPhase::Decode => ("decode_operators", "decode_unmatched"),
             RunPhase::Mixed => ("mixed_operators", "mixed_unmatched"),
         };
-        blocks.push(Block::Table(Table::new(name, OPERATORS, &of.operators, usize::MAX)));
+        blocks.push(Block::table(name, OPERATORS, &of.operators, usize::MAX));
         if !of.unmatched.is_empty() {
             blocks.push(Block::Heading("Matmuls that the static model does not have".to_owned()));
-            blocks.push(Block::Table(Table::new(unmatched, UNMATCHED, &of.unmatched, MOST_UNMATCHED)));
+            blocks.push(Block::table(unmatched, UNMATCHED, &of.unmatched, MOST_UNMATCHED));
         }
         let variant = |variant: &Variant| {
             let cost =
@@ -112,7 +101,7 @@ fn by_torch(check: &FlopsCheck) -> Vec<Block> {
     let rows: Vec<Checked> = check.phases.iter().map(|(phase, of)| (*phase, of.clone())).collect();
     let mut blocks = vec![
         Block::Heading("FLOPs by the static model and by torch".to_owned()),
-        Block::Table(Table::new("flops_check", CHECKS, &rows, usize::MAX)),
+        Block::table("flops_check", CHECKS, &rows, usize::MAX),
     ];
     let mut lines = vec![format!("{}.", check.rule)];
     let rows_of = if check.logits == "all" { "all rows" } else { "the last row of each sequence" };
@@ -169,8 +158,8 @@ const NOT_ALONE: &str = "it was matched only together with others, or not at all
 const OPERATORS: &[Field<OperatorMatch>] = &[
     (Column::text("name", "operator"), |row| Cell::code(row.name.clone())),
     (Column::text("class", "class"), |row| Cell::text(&row.class)),
-    (Column::number("layers", "layers"), |row| whole(row.layers)),
-    (Column::number("layers_matched", "matched"), |row| whole(row.layers_matched)),
+    (Column::number("layers", "layers"), |row| Cell::count(row.layers)),
+    (Column::number("layers_matched", "matched"), |row| Cell::count(row.layers_matched)),
     (Column::text("modules", "modules"), |row| {
         Cell::text(row.modules.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
     }),
@@ -184,21 +173,15 @@ const OPERATORS: &[Field<OperatorMatch>] = &[
 ];
 
 const UNMATCHED: &[Field<Unmatched>] = &[
-    (Column::number("layer", "layer"), |row| {
-        Cell::or(row.layer, |layer| Cell::Count(layer.into()), "outside of layers")
-    }),
+    (Column::number("layer", "layer"), |row| Cell::or(row.layer, Cell::count, "outside of layers")),
     (Column::text("module", "module"), |row| Cell::text(&row.module)),
     (Column::text("operator", "operator"), |row| Cell::code(row.operator.clone())),
-    (Column::number("calls", "calls"), |row| whole(row.calls)),
+    (Column::number("calls", "calls"), |row| Cell::count(row.calls)),
     (Column::number("flops", "FLOPs"), |row| {
         Cell::or(row.flops, |flops| Cell::amount(flops as f64, "FLOP"), "not in the shapes")
     }),
     (Column::number("ns", "measured"), |row| Cell::Time(row.ns)),
 ];
-
-fn whole(count: u64) -> Cell {
-    Cell::Count(i64::try_from(count).unwrap_or(i64::MAX))
-}
 
 type Checked = (RunPhase, PhaseCheck);
 

@@ -8,42 +8,31 @@ use rooflens_schema::{Note, Severity};
 
 use crate::block::{Block, Grade, Remark};
 use crate::format;
-use crate::sections::{Detail, Section};
-
-pub(super) struct NotesSection;
+use crate::section::Detail;
 
 /// Files that a page names for one problem.
 const FILES: usize = 3;
 
-impl Section for NotesSection {
-    fn name(&self) -> &'static str {
-        "notes"
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let notes = &findings.notes;
+    if notes.is_empty() {
+        return vec![];
     }
-    fn title(&self) -> &'static str {
-        "Notes"
+    if !detail.is_screen() {
+        let all: Vec<&Note> = notes.iter().collect();
+        return vec![Block::Remarks(grouped(&all, |note| (&note.code, &note.message), FILES))];
     }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let notes = &findings.notes;
-        if notes.is_empty() {
-            return vec![];
-        }
-        if !detail.is_screen() {
-            let all: Vec<&Note> = notes.iter().collect();
-            return vec![Block::Remarks(grouped(&all, |note| (&note.code, &note.message), FILES))];
-        }
-        let (minor, major): (Vec<&Note>, Vec<&Note>) =
-            notes.iter().partition(|note| note.severity == Severity::Info);
-        let mut blocks = vec![];
-        if !major.is_empty() {
-            blocks.push(Block::Remarks(grouped(&major, |note| (&note.code, ""), 1)));
-        }
-        if !minor.is_empty() {
-            let count = format::plural(minor.len() as i64, "note");
-            blocks
-                .push(Block::Text(format!("{count} for information only: in the report that `-o` writes.")));
-        }
-        blocks
+    let (minor, major): (Vec<&Note>, Vec<&Note>) =
+        notes.iter().partition(|note| note.severity == Severity::Info);
+    let mut blocks = vec![];
+    if !major.is_empty() {
+        blocks.push(Block::Remarks(grouped(&major, |note| (&note.code, ""), 1)));
     }
+    if !minor.is_empty() {
+        let count = format::plural(minor.len() as i64, "note");
+        blocks.push(Block::Text(format!("{count} for information only: in the report that `-o` writes.")));
+    }
+    blocks
 }
 
 fn remark(note: &Note) -> Remark {

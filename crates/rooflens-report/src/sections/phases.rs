@@ -3,11 +3,10 @@
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{Extent, PhaseExample, PhaseRole, PhaseStat, Phases};
 
-use crate::block::{Block, Cell, Chart, ChartUnit, Column, Field, Level, Mark, Series, Table, Tone};
+use crate::block::Level::{Page, Raw, Screen};
+use crate::block::{Block, Cell, Chart, ChartUnit, Column, Field, Mark, Series, Tone};
 use crate::format;
-use crate::sections::{Detail, Section, words};
-
-pub(super) struct PhasesSection;
+use crate::section::{Detail, words};
 
 /// Groups on one screen, with the line of step times.
 const SCREEN: usize = 3;
@@ -18,56 +17,45 @@ const POINTS: usize = 8;
 /// Fewer steps than this are no line.
 const FEWEST: usize = 3;
 
-impl Section for PhasesSection {
-    fn name(&self) -> &'static str {
-        "phases"
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let Some(Phases(phases)) = findings.get::<Phases>() else { return vec![] };
+    if phases.is_empty() {
+        return vec![];
     }
-    fn title(&self) -> &'static str {
-        "Steps and phases"
+    // Of the kinds of steps, that with the most time; the page has the others.
+    let is_drawn = |phase: &&PhaseStat| phase.role == PhaseRole::Step && phase.durations_ns.len() >= FEWEST;
+    let drawn = phases.iter().find(is_drawn).filter(|_| detail.is_screen());
+    let rows = match detail.is_screen() {
+        true => detail.rows().min(SCREEN - usize::from(drawn.is_some())),
+        false => detail.rows(),
+    };
+    let table = Block::table("phases", FIELDS, phases, rows);
+    let left_out: Vec<Block> = phases.iter().take(rows).filter_map(left_out).map(Block::Text).collect();
+    if detail.is_screen() {
+        let spark = drawn.map(|phase| Block::Chart(Chart { title: spark_title(phase), ..durations(phase) }));
+        return [table].into_iter().chain(left_out).chain(spark).collect();
     }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let Some(Phases(phases)) = findings.get::<Phases>() else { return vec![] };
-        if phases.is_empty() {
-            return vec![];
-        }
-        // Of the kinds of steps, that with the most time; the page has the others.
-        let is_drawn =
-            |phase: &&PhaseStat| phase.role == PhaseRole::Step && phase.durations_ns.len() >= FEWEST;
-        let drawn = phases.iter().find(is_drawn).filter(|_| detail.is_screen());
-        let rows = match detail.is_screen() {
-            true => detail.rows().min(SCREEN - usize::from(drawn.is_some())),
-            false => detail.rows(),
-        };
-        let table = Block::Table(Table::new("phases", FIELDS, phases, rows));
-        let left_out: Vec<Block> = phases.iter().take(rows).filter_map(left_out).map(Block::Text).collect();
-        if detail.is_screen() {
-            let spark =
-                drawn.map(|phase| Block::Chart(Chart { title: spark_title(phase), ..durations(phase) }));
-            return [table].into_iter().chain(left_out).chain(spark).collect();
-        }
-        let mut blocks: Vec<Block> = phases
-            .iter()
-            .filter(|phase| phase.durations_ns.len() >= POINTS)
-            .take(CHARTS)
-            .map(|phase| Block::Chart(durations(phase)))
-            .collect();
-        blocks.push(table);
-        blocks.extend(left_out);
-        let slowest: Vec<(String, PhaseExample)> = phases
-            .iter()
-            .take(detail.rows())
-            .filter(|phase| phase.count > phase.slowest.len())
-            .flat_map(|phase| phase.slowest.iter().map(|example| (phase.name.clone(), example.clone())))
-            .collect();
-        if !slowest.is_empty() {
-            blocks.push(Block::Heading("Slowest ranges".to_owned()));
-            blocks.push(Block::Table(Table::new("slowest_phases", SLOWEST, &slowest, detail.rows())));
-        }
-        blocks
+    let mut blocks: Vec<Block> = phases
+        .iter()
+        .filter(|phase| phase.durations_ns.len() >= POINTS)
+        .take(CHARTS)
+        .map(|phase| Block::Chart(durations(phase)))
+        .collect();
+    blocks.push(table);
+    blocks.extend(left_out);
+    let slowest: Vec<(String, PhaseExample)> = phases
+        .iter()
+        .take(detail.rows())
+        .filter(|phase| phase.count > phase.slowest.len())
+        .flat_map(|phase| phase.slowest.iter().map(|example| (phase.name.clone(), example.clone())))
+        .collect();
+    if !slowest.is_empty() {
+        blocks.push(Block::Heading("Slowest ranges".to_owned()));
+        blocks.push(Block::table("slowest_phases", SLOWEST, &slowest, detail.rows()));
     }
+    blocks
 }
 
-/// A title that fits beside a line.
 fn spark_title(phase: &PhaseStat) -> String {
     let kind = words(phase.kind.as_str());
     let mut letters = kind.chars();
@@ -77,7 +65,6 @@ fn spark_title(phase: &PhaseStat) -> String {
     }
 }
 
-/// Which steps the numbers do not count, and why.
 fn left_out(phase: &PhaseStat) -> Option<String> {
     let flawed: usize = phase.flawed.iter().map(|flawed| flawed.steps).sum();
     if flawed == 0 {
@@ -145,88 +132,73 @@ const SPAN: &str = "From the start of the first device activity to the end of th
 const BUSY: &str = "Union of the device activities.";
 
 const FIELDS: &[Field<PhaseStat>] = &[
-    (Column::text("name", "name"), |phase| Cell::code(&phase.name)),
-    (Column::text("also_named", "also named").at(Level::Page), |phase| {
+    (Column::text("name", "name"), |row| Cell::code(&row.name)),
+    (Column::text("also_named", "also named").at(Page), |row| {
         Cell::or(
-            Some(phase.also_named.join(", ")).filter(|names| !names.is_empty()),
+            Some(row.also_named.join(", ")).filter(|names| !names.is_empty()),
             |names| Cell::code(&names),
             "one name",
         )
     }),
-    (Column::text("kind", "kind").at(Level::Screen), |phase| match phase.role {
-        PhaseRole::HoldsSteps => Cell::word(phase.role.as_str()),
-        _ => Cell::word(phase.kind.as_str()),
+    (Column::text("kind", "kind").at(Screen), |row| match row.role {
+        PhaseRole::HoldsSteps => Cell::word(row.role.as_str()),
+        _ => Cell::word(row.kind.as_str()),
     }),
-    (Column::text("source", "source").at(Level::Page).help("Source of the phase."), |phase| {
-        Cell::word(phase.source.as_str())
+    (Column::text("source", "source").at(Page).help("Source of the phase."), |row| {
+        Cell::word(row.source.as_str())
     }),
-    (Column::number("count", "count"), |phase| Cell::count(phase.count)),
-    (
-        Column::number("flawed", "excluded").at(Level::Raw).help("Steps that the recording disturbed."),
-        |phase| Cell::count(phase.flawed.iter().map(|flawed| flawed.steps).sum()),
-    ),
-    (Column::number("host_total_ns", "host total").at(Level::Page).help(HOST), |phase| {
-        on_host(phase, |extent| extent.total_ns)
+    (Column::number("count", "count"), |row| Cell::count(row.count)),
+    (Column::number("flawed", "excluded").at(Raw).help("Steps that the recording disturbed."), |row| {
+        Cell::count(row.flawed.iter().map(|flawed| flawed.steps).sum::<usize>())
     }),
-    (Column::number("host_min_ns", "host shortest").at(Level::Raw).help(HOST), |phase| {
-        on_host(phase, |extent| extent.min_ns)
+    (Column::number("host_total_ns", "host total").at(Page).help(HOST), |row| on_host(row, |on| on.total_ns)),
+    (Column::number("host_min_ns", "host shortest").at(Raw).help(HOST), |row| on_host(row, |on| on.min_ns)),
+    (Column::number("host_p50_ns", "host p50").help(HOST), |row| on_host(row, |on| on.p50_ns)),
+    (Column::number("host_p90_ns", "host p90").at(Raw).help(HOST), |row| on_host(row, |on| on.p90_ns)),
+    (Column::number("host_max_ns", "host longest").at(Raw).help(HOST), |row| on_host(row, |on| on.max_ns)),
+    (Column::number("device_span_p50_ns", "device p50").help(SPAN), |row| span(row, |on| on.p50_ns)),
+    (Column::number("device_span_p90_ns", "device p90").at(Raw).help(SPAN), |row| span(row, |on| on.p90_ns)),
+    (Column::number("device_span_p99_ns", "device p99").at(Screen).help(SPAN), |row| {
+        span(row, |on| on.p99_ns)
     }),
-    (Column::number("host_p50_ns", "host p50").help(HOST), |phase| on_host(phase, |extent| extent.p50_ns)),
-    (Column::number("host_p90_ns", "host p90").at(Level::Raw).help(HOST), |phase| {
-        on_host(phase, |extent| extent.p90_ns)
+    (Column::number("device_span_max_ns", "device longest").at(Raw).help(SPAN), |row| {
+        span(row, |on| on.max_ns)
     }),
-    (Column::number("host_max_ns", "host longest").at(Level::Raw).help(HOST), |phase| {
-        on_host(phase, |extent| extent.max_ns)
-    }),
-    (Column::number("device_span_p50_ns", "device p50").help(SPAN), |phase| {
-        span(phase, |extent| extent.p50_ns)
-    }),
-    (Column::number("device_span_p90_ns", "device p90").at(Level::Raw).help(SPAN), |phase| {
-        span(phase, |extent| extent.p90_ns)
-    }),
-    (Column::number("device_span_p99_ns", "device p99").at(Level::Screen).help(SPAN), |phase| {
-        span(phase, |extent| extent.p99_ns)
-    }),
-    (Column::number("device_span_max_ns", "device longest").at(Level::Raw).help(SPAN), |phase| {
-        span(phase, |extent| extent.max_ns)
-    }),
-    (Column::number("device_busy_p50_ns", "device busy p50").at(Level::Page).help(BUSY), |phase| {
-        busy(phase, |extent| extent.p50_ns)
+    (Column::number("device_busy_p50_ns", "device busy p50").at(Page).help(BUSY), |row| {
+        busy(row, |on| on.p50_ns)
     }),
     (
         Column::number("drift", "drift")
-            .at(Level::Page)
+            .at(Page)
             .help("Change from the first to the last, by linear regression."),
-        |phase| Cell::or(phase.drift, Cell::Change, "fewer than eight"),
+        |row| Cell::or(row.drift, Cell::Change, "fewer than eight"),
     ),
-    (Column::number("activities", "activities").at(Level::Raw), |phase| {
-        Cell::or(phase.activities, Cell::Mean, NO_DEVICE)
+    (Column::number("activities", "activities").at(Raw), |row| {
+        Cell::or(row.activities, Cell::Mean, NO_DEVICE)
     }),
-    (Column::number("host_p99_ns", "host p99").at(Level::Screen).help(HOST), |phase| {
-        on_host(phase, |extent| extent.p99_ns)
+    (Column::number("host_p99_ns", "host p99").at(Screen).help(HOST), |row| on_host(row, |on| on.p99_ns)),
+    (Column::number("launches", "launches").at(Screen).help("Launching calls, mean."), |row| {
+        Cell::or(row.launches, Cell::Mean, "no launches inside")
     }),
-    (Column::number("launches", "launches").at(Level::Screen).help("Launching calls, mean."), |phase| {
-        Cell::or(phase.launches, Cell::Mean, "no launches inside")
+    (Column::number("batch", "batch").at(Page).help("Sequences in the batch, mean."), |row| {
+        Cell::or(row.batch, Cell::Mean, NOT_TOLD)
     }),
-    (Column::number("batch", "batch").at(Level::Page).help("Sequences in the batch, mean."), |phase| {
-        Cell::or(phase.batch, Cell::Mean, NOT_TOLD)
+    (Column::number("prefill_tokens", "prompt tokens").at(Page), |row| {
+        Cell::or(row.prefill_tokens, Cell::Count, NOT_TOLD)
     }),
-    (Column::number("prefill_tokens", "prompt tokens").at(Level::Page), |phase| {
-        Cell::or(phase.prefill_tokens, Cell::Count, NOT_TOLD)
-    }),
-    (Column::number("decode_tokens", "decode tokens").at(Level::Page), |phase| {
-        Cell::or(phase.decode_tokens, Cell::Count, NOT_TOLD)
+    (Column::number("decode_tokens", "decode tokens").at(Page), |row| {
+        Cell::or(row.decode_tokens, Cell::Count, NOT_TOLD)
     }),
     (
         Column::number("confidence", "confidence")
-            .at(Level::Page)
+            .at(Page)
             .help("Confidence of phases that Rooflens inferred."),
-        |phase| Cell::or(phase.confidence, Cell::Share, "recorded, not inferred"),
+        |row| Cell::or(row.confidence, Cell::Share, "recorded, not inferred"),
     ),
     (
         Column::bar("device_busy_share", "device busy")
             .help("Share of the time on the device in which something runs, over all."),
-        |phase| Cell::or(phase.device_busy_share, Cell::Share, NO_DEVICE),
+        |row| Cell::or(row.device_busy_share, Cell::Share, NO_DEVICE),
     ),
 ];
 
@@ -236,7 +208,7 @@ const BEGINS: &str = "Where the range begins, on the host if it is recorded ther
 const SLOWEST: &[Field<(String, PhaseExample)>] = &[
     (Column::text("group", "of"), |(group, _)| Cell::code(group)),
     (Column::text("name", "name"), |(_, example)| Cell::code(&example.name)),
-    (Column::number("rank", "rank"), |(_, example)| Cell::Count(example.rank.into())),
+    (Column::number("rank", "rank"), |(_, example)| Cell::count(example.rank)),
     (Column::number("ts_ns", "at").help(BEGINS), |(_, example)| Cell::At(example.ts_ns)),
     (
         Column::number("dur_ns", "duration").help("Device span, or on the host where there is no device."),

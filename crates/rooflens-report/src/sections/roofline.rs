@@ -9,30 +9,20 @@ use rooflens_analyze::analyses::{
 };
 use rooflens_analyze::ledger::{Achieved, KernelTime, OperatorTime};
 
-use crate::block::{Block, Cell, Column, Field, Level, Table};
+use crate::block::Level::{Page, Raw, Screen};
+use crate::block::{Block, Cell, Column, Field, Table};
 use crate::format;
-use crate::sections::{Detail, Section, words};
+use crate::section::{Detail, words};
 
-pub(super) struct RooflineSection;
-
-impl Section for RooflineSection {
-    fn name(&self) -> &'static str {
-        "roofline"
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let mut blocks = of_model(findings, detail);
+    // On one screen what a model says stands for what shapes say.
+    if blocks.is_empty() || !detail.is_screen() {
+        blocks.extend(of_shapes(findings, detail));
     }
-    fn title(&self) -> &'static str {
-        "Roofline"
-    }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let mut blocks = of_model(findings, detail);
-        // On one screen what a model says stands for what shapes say.
-        if blocks.is_empty() || !detail.is_screen() {
-            blocks.extend(of_shapes(findings, detail));
-        }
-        blocks
-    }
+    blocks
 }
 
-/// By the operators of a model, where one was given.
 fn of_model(findings: &Findings, detail: Detail) -> Vec<Block> {
     let Some(ledger) = findings.get::<Ledger>() else { return vec![] };
     let phases: Vec<&PhaseLedger> =
@@ -56,15 +46,14 @@ fn of_model(findings: &Findings, detail: Detail) -> Vec<Block> {
             words(&phase.phase),
             format::plural(phase.steps as i64, "step")
         )));
-        blocks.push(Block::Table(classes(phase, detail.rows())));
-        blocks.push(Block::Table(Table::new(
-            "roofline_operators",
-            OPERATORS,
-            &phase.operators,
-            detail.rows(),
-        )));
-        blocks.push(Block::Table(Table::new("roofline_kernels", KERNELS, &phase.kernels, detail.rows())));
-        blocks.push(Block::Table(Table::new("roofline_layers", LAYERS, &phase.model_layers, detail.rows())));
+        let rows = detail.rows();
+        let operators = with_rates(OPERATORS, &[OPERATOR_KERNELS]);
+        let kernels = with_rates(KERNELS, &[KERNEL_OPERATORS]);
+        let layers = with_rates(LAYERS, &[]);
+        blocks.push(Block::Table(classes(phase, rows)));
+        blocks.push(Block::table("roofline_operators", &operators, &phase.operators, rows));
+        blocks.push(Block::table("roofline_kernels", &kernels, &phase.kernels, rows));
+        blocks.push(Block::table("roofline_layers", &layers, &phase.model_layers, rows));
         if phase.missing_floor_ns > 0.0 {
             blocks.push(Block::Text(format!(
                 "Operators with a lower bound of {} in total have no kernel of their own: they run inside others.",
@@ -75,7 +64,6 @@ fn of_model(findings: &Findings, detail: Detail) -> Vec<Block> {
     blocks
 }
 
-/// By the shapes that the trace recorded.
 fn of_shapes(findings: &Findings, detail: Detail) -> Vec<Block> {
     let Some(rates) = findings.get::<ShapeRates>() else { return vec![] };
     let peaks = match (&rates.device, rates.not_computed.get("roof_share")) {
@@ -91,7 +79,7 @@ fn of_shapes(findings: &Findings, detail: Detail) -> Vec<Block> {
         }
         return vec![
             Block::Text(format!("matmuls by recorded shapes, not by a model, {peaks}")),
-            Block::Table(Table::new("roofline_shapes", SHAPES, &told, detail.rows())),
+            Block::table("roofline_shapes", SHAPES, &told, detail.rows()),
         ];
     }
     vec![
@@ -100,46 +88,66 @@ fn of_shapes(findings: &Findings, detail: Detail) -> Vec<Block> {
             "FLOPs and bytes are those of each operator alone, by the shapes of its inputs, {peaks}. This is \
              not the lower bound of a model: savings from fusion are not included."
         )),
-        Block::Table(Table::new("roofline_shapes", SHAPES, &rates.shapes, detail.rows())),
-        Block::Table(Table::new("roofline_shape_kernels", SHAPE_KERNELS, &rates.kernels, detail.rows())),
+        Block::table("roofline_shapes", SHAPES, &rates.shapes, detail.rows()),
+        Block::table("roofline_shape_kernels", SHAPE_KERNELS, &rates.kernels, detail.rows()),
     ]
 }
 
-/// Classes with work, the one with the most time first.
 fn classes(phase: &PhaseLedger, rows: usize) -> Table {
     let classes: Vec<&ClassLedger> = phase.classes.iter().filter(|class| class.achieved.is_some()).collect();
-    Table::new("roofline", CLASSES, &classes, rows)
+    Table::new("roofline", &with_rates(CLASSES, &[]), &classes, rows)
 }
 
 const NO_WORK: &str = "no operator of the model uses it";
 
-fn tera(achieved: Option<&Achieved>) -> Cell {
-    let rate = achieved.map(|achieved| achieved.flops_per_s).filter(|rate| *rate > 0.0);
-    Cell::or(rate, |rate| Cell::amount(rate, "FLOP/s"), "it does not use tensor cores")
+/// A row with what was achieved, where an operator of the model uses it.
+trait Worked {
+    fn achieved(&self) -> Option<&Achieved>;
 }
 
-fn bandwidth(achieved: Option<&Achieved>) -> Cell {
-    Cell::or(achieved.map(|achieved| achieved.bytes_per_s / 1e9), Cell::Rate, NO_WORK)
+impl Worked for ClassLedger {
+    fn achieved(&self) -> Option<&Achieved> {
+        self.achieved.as_ref()
+    }
 }
 
-fn roof(achieved: Option<&Achieved>) -> Cell {
-    Cell::or(achieved.map(|achieved| achieved.roof_share), Cell::Share, NO_WORK)
+impl Worked for KernelTime {
+    fn achieved(&self) -> Option<&Achieved> {
+        self.achieved.as_ref()
+    }
 }
 
-fn lost(achieved: Option<&Achieved>) -> Cell {
-    Cell::or(achieved.map(|achieved| achieved.lost_ns), Cell::Time, NO_WORK)
+impl Worked for OperatorTime {
+    fn achieved(&self) -> Option<&Achieved> {
+        Some(&self.achieved)
+    }
 }
 
-fn limit(achieved: Option<&Achieved>) -> Cell {
-    Cell::or(achieved.map(|achieved| &*achieved.limit), Cell::word, NO_WORK)
+impl Worked for LayerTime {
+    fn achieved(&self) -> Option<&Achieved> {
+        Some(&self.achieved)
+    }
 }
 
-fn flops(achieved: Option<&Achieved>) -> Cell {
-    Cell::or(achieved.map(|achieved| achieved.flops), |flops| Cell::amount(flops, "FLOP"), NO_WORK)
+fn of<T: Worked>(row: &T, cell: impl FnOnce(&Achieved) -> Cell) -> Cell {
+    Cell::or(row.achieved(), cell, NO_WORK)
 }
 
-fn bytes(achieved: Option<&Achieved>) -> Cell {
-    Cell::or(achieved.map(|achieved| achieved.bytes), |bytes| Cell::amount(bytes, "B"), NO_WORK)
+/// The columns of rates between others.
+fn with_rates<T: Worked>(before: &[Field<T>], after: &[Field<T>]) -> Vec<Field<T>> {
+    let rates: [Field<T>; 7] = [
+        (LOST, |row| of(row, |it| Cell::Time(it.lost_ns))),
+        (TERA, |row| {
+            let rate = row.achieved().map(|it| it.flops_per_s).filter(|rate| *rate > 0.0);
+            Cell::or(rate, |rate| Cell::amount(rate, "FLOP/s"), "it does not use tensor cores")
+        }),
+        (BANDWIDTH, |row| of(row, |it| Cell::Rate(it.bytes_per_s / 1e9))),
+        (ROOF, |row| of(row, |it| Cell::Share(it.roof_share))),
+        (LIMIT, |row| of(row, |it| Cell::word(&*it.limit))),
+        (FLOPS, |row| of(row, |it| Cell::amount(it.flops, "FLOP"))),
+        (BYTES, |row| of(row, |it| Cell::amount(it.bytes, "B"))),
+    ];
+    [before, &rates, after].concat()
 }
 
 const TIME: Column = Column::number("ns", "time").help("Over all steps of the phase.");
@@ -148,38 +156,26 @@ const TERA: Column = Column::number("flop_per_s", "achieved").help("Model FLOPs 
 const BANDWIDTH: Column = Column::number("gb_per_s", "bandwidth").help("Bytes that must be moved / time.");
 const ROOF: Column = Column::bar("roof_share", "of roof").help("Lower bound / time.");
 const LOST: Column = Column::number("lost_ns", "lost").help("Time above the lower bound.");
-const LIMIT: Column = Column::text("limit", "limit").help("Limiting resource.").at(Level::Screen);
-const FLOPS: Column = Column::number("flops", "FLOPs").at(Level::Page);
-const BYTES: Column = Column::number("bytes", "bytes").at(Level::Page);
+const LIMIT: Column = Column::text("limit", "limit").help("Limiting resource.").at(Screen);
+const FLOPS: Column = Column::number("flops", "FLOPs").at(Page);
+const BYTES: Column = Column::number("bytes", "bytes").at(Page);
 
 const CLASSES: &[Field<ClassLedger>] = &[
-    (Column::text("class", "class"), |class| Cell::word(class.class.as_str())),
-    (TIME, |class| Cell::Time(class.ns)),
-    (BOUND, |class| Cell::or(class.floor_ns, Cell::Time, NO_WORK)),
-    (LOST, |class| lost(class.achieved.as_ref())),
-    (TERA, |class| tera(class.achieved.as_ref())),
-    (BANDWIDTH, |class| bandwidth(class.achieved.as_ref())),
-    (ROOF, |class| roof(class.achieved.as_ref())),
-    (LIMIT, |class| limit(class.achieved.as_ref())),
-    (FLOPS, |class| flops(class.achieved.as_ref())),
-    (BYTES, |class| bytes(class.achieved.as_ref())),
+    (Column::text("class", "class"), |row| Cell::word(row.class.as_str())),
+    (TIME, |row| Cell::Time(row.ns)),
+    (BOUND, |row| Cell::or(row.floor_ns, Cell::Time, NO_WORK)),
 ];
 
 const OPERATORS: &[Field<OperatorTime>] = &[
     (Column::text("operator", "operator of the model"), |row| Cell::code(row.operator.clone())),
-    (Column::text("class", "class").at(Level::Page), |row| Cell::code(&*row.class)),
+    (Column::text("class", "class").at(Page), |row| Cell::code(&*row.class)),
     (Column::number("count", "times").help("Layers × steps."), |row| Cell::count(row.count)),
     (TIME, |row| Cell::Time(row.ns)),
     (BOUND, |row| Cell::Time(row.floor_ns)),
-    (LOST, |row| lost(Some(&row.achieved))),
-    (TERA, |row| tera(Some(&row.achieved))),
-    (BANDWIDTH, |row| bandwidth(Some(&row.achieved))),
-    (ROOF, |row| roof(Some(&row.achieved))),
-    (LIMIT, |row| limit(Some(&row.achieved))),
-    (FLOPS, |row| flops(Some(&row.achieved))),
-    (BYTES, |row| bytes(Some(&row.achieved))),
-    (Column::text("kernels", "kernels").at(Level::Page), |row| Cell::code(row.kernels.join(", "))),
 ];
+
+const OPERATOR_KERNELS: Field<OperatorTime> =
+    (Column::text("kernels", "kernels").at(Page), |row| Cell::code(row.kernels.join(", ")));
 
 const KERNELS: &[Field<KernelTime>] = &[
     (Column::text("kernel", "kernel"), |row| Cell::name(&row.short_name, &row.name)),
@@ -187,32 +183,19 @@ const KERNELS: &[Field<KernelTime>] = &[
     (Column::number("count", "calls"), |row| Cell::count(row.count)),
     (TIME, |row| Cell::Time(row.ns)),
     (BOUND, |row| Cell::Time(row.floor_ns)),
-    (LOST, |row| lost(row.achieved.as_ref())),
-    (TERA, |row| tera(row.achieved.as_ref())),
-    (BANDWIDTH, |row| bandwidth(row.achieved.as_ref())),
-    (ROOF, |row| roof(row.achieved.as_ref())),
-    (LIMIT, |row| limit(row.achieved.as_ref())),
-    (FLOPS, |row| flops(row.achieved.as_ref())),
-    (BYTES, |row| bytes(row.achieved.as_ref())),
-    (Column::text("operators", "operators of the model").at(Level::Page), |row| {
-        Cell::code(row.operators.join(", "))
-    }),
 ];
+
+const KERNEL_OPERATORS: Field<KernelTime> =
+    (Column::text("operators", "operators of the model").at(Page), |row| {
+        Cell::code(row.operators.join(", "))
+    });
 
 const LAYERS: &[Field<LayerTime>] = &[
-    (Column::number("layer", "layer"), |row| Cell::Count(row.layer.into())),
+    (Column::number("layer", "layer"), |row| Cell::count(row.layer)),
     (TIME, |row| Cell::Time(row.ns)),
     (BOUND, |row| Cell::Time(row.floor_ns)),
-    (LOST, |row| lost(Some(&row.achieved))),
-    (TERA, |row| tera(Some(&row.achieved))),
-    (BANDWIDTH, |row| bandwidth(Some(&row.achieved))),
-    (ROOF, |row| roof(Some(&row.achieved))),
-    (LIMIT, |row| limit(Some(&row.achieved))),
-    (FLOPS, |row| flops(Some(&row.achieved))),
-    (BYTES, |row| bytes(Some(&row.achieved))),
 ];
 
-/// Why a cell of a shape has no value.
 fn untold(rate: &RooflineRate) -> Cow<'static, str> {
     rate.no_roof.clone().unwrap_or(Cow::Borrowed("it took no time"))
 }
@@ -241,16 +224,16 @@ const DEVICE_TIME: Column =
     Column::number("ns", "time").help("Device time of everything that the calls launched.");
 const SHAPE_BOUND: Column = Column::number("floor_ns", "lower bound")
     .help("The longer of FLOPs at the peak and bytes at memory bandwidth.")
-    .at(Level::Page);
-const NO_ROOF: Column = Column::text("no_roof", "reason").at(Level::Raw);
+    .at(Page);
+const NO_ROOF: Column = Column::text("no_roof", "reason").at(Raw);
 
 const SHAPES: &[Field<ShapeRate>] = &[
-    // One name, so that rows can be told apart wherever a table is broken.
+    // One name, so that rows stay distinct wherever a table is broken.
     (Column::text("call", "operator and shape"), |row| Cell::code(format!("{} {}", row.operator, row.sizes))),
-    (Column::text("format", "format").help("Dtype of the multiplication.").at(Level::Screen), |row| {
+    (Column::text("format", "format").help("Dtype of the multiplication.").at(Screen), |row| {
         Cell::or(row.format.as_deref(), Cell::word, "the trace does not record it")
     }),
-    (Column::number("count", "calls").at(Level::Screen), |row| Cell::count(row.count)),
+    (Column::number("count", "calls").at(Screen), |row| Cell::count(row.count)),
     (DEVICE_TIME, |row| Cell::Time(row.ns)),
     (SHAPE_BOUND, |row| Cell::or(row.rate.floor_ns, Cell::Time, untold(&row.rate))),
     (LOST, |row| Cell::or(row.rate.lost_ns, Cell::Time, untold(&row.rate))),
@@ -259,16 +242,16 @@ const SHAPES: &[Field<ShapeRate>] = &[
     (ROOF, |row| Cell::or(row.rate.roof_share, Cell::Share, untold(&row.rate))),
     (LIMIT, |row| Cell::or(row.rate.limit.as_deref(), Cell::word, untold(&row.rate))),
     // A page of 1,400 pixels has no room for them beside the names of kernels.
-    (FLOPS.at(Level::Raw), |row| shape_flops(&row.rate)),
-    (BYTES.at(Level::Raw), |row| shape_bytes(&row.rate)),
-    (Column::text("kernels", "kernels").at(Level::Page), |row| {
+    (FLOPS.at(Raw), |row| shape_flops(&row.rate)),
+    (BYTES.at(Raw), |row| shape_bytes(&row.rate)),
+    (Column::text("kernels", "kernels").at(Page), |row| {
         let names: Vec<&str> = row.kernels.iter().map(|kernel| kernel.short_name.as_str()).collect();
         Cell::code(names.join(", "))
     }),
-    (Column::text("operator", "operator").at(Level::Raw), |row| Cell::code(&row.operator)),
-    (Column::text("sizes", "shape").at(Level::Raw), |row| Cell::code(&row.sizes)),
-    (Column::text("shapes", "shapes").at(Level::Raw), |row| Cell::code(&row.shapes)),
-    (Column::text("dtypes", "types").at(Level::Raw), |row| Cell::code(&row.dtypes)),
+    (Column::text("operator", "operator").at(Raw), |row| Cell::code(&row.operator)),
+    (Column::text("sizes", "shape").at(Raw), |row| Cell::code(&row.sizes)),
+    (Column::text("shapes", "shapes").at(Raw), |row| Cell::code(&row.shapes)),
+    (Column::text("dtypes", "types").at(Raw), |row| Cell::code(&row.dtypes)),
     (NO_ROOF, |row| no_roof(&row.rate)),
 ];
 
@@ -284,8 +267,6 @@ const SHAPE_KERNELS: &[Field<ShapeKernelRate>] = &[
     (LIMIT, |row| Cell::or(row.rate.limit.as_deref(), Cell::word, untold(&row.rate))),
     (FLOPS, |row| shape_flops(&row.rate)),
     (BYTES, |row| shape_bytes(&row.rate)),
-    (Column::text("operators", "operators and shapes").at(Level::Page), |row| {
-        Cell::code(row.operators.join(", "))
-    }),
+    (Column::text("operators", "operators and shapes").at(Page), |row| Cell::code(row.operators.join(", "))),
     (NO_ROOF, |row| no_roof(&row.rate)),
 ];

@@ -4,68 +4,57 @@ use rooflens_analyze::Findings;
 use rooflens_analyze::allocator::PassAllocator;
 use rooflens_cost::measured::{PhaseEfficiency, RunPhase};
 
-use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
+use crate::block::Level::Page;
+use crate::block::{Block, Cell, Column, Fact, Field};
 use crate::format;
 use crate::run::{RunFacts, Times};
-use crate::sections::{Detail, Section};
+use crate::section::Detail;
 
-pub(super) struct RunSection;
-
-impl Section for RunSection {
-    fn name(&self) -> &'static str {
-        "run"
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let Some(run) = findings.get::<RunFacts>() else { return vec![] };
+    if detail.is_screen() {
+        return vec![];
     }
-    fn title(&self) -> &'static str {
-        "What was measured"
+    let mut blocks = vec![Block::Text(run.what.clone())];
+    let known: Vec<Fact> =
+        headline(run).into_iter().filter(|fact| !matches!(fact.value, Cell::Missing(_))).collect();
+    if !known.is_empty() {
+        blocks.push(Block::Facts(known));
     }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let Some(run) = findings.get::<RunFacts>() else { return vec![] };
-        if detail.is_screen() {
-            return vec![];
-        }
-        let mut blocks = vec![Block::Text(run.what.clone())];
-        let known: Vec<Fact> =
-            headline(run).into_iter().filter(|fact| !matches!(fact.value, Cell::Missing(_))).collect();
-        if !known.is_empty() {
-            blocks.push(Block::Facts(known));
-        }
-        let measured: Vec<Times> = run.times.iter().filter(|times| times.p50_ns.is_some()).cloned().collect();
-        if measured.is_empty() {
-            let reason = run.times.iter().find_map(|times| times.reason.as_deref());
-            let reason = reason.unwrap_or("no request of a workload was timed");
-            blocks.push(Block::Text(format!("TTFT, TPOT and token rates were not measured: {reason}.")));
-        } else {
-            blocks.push(Block::Table(Table::new("times", TIMES, &measured, detail.rows())));
-        }
-        blocks.extend(start(run).map(Block::Text));
-        blocks.extend(allocator(run, detail));
-        match &run.efficiency {
-            Some(efficiency) => {
-                let rows: Vec<Row> =
-                    efficiency.phases.iter().map(|(phase, of)| (*phase, of.clone())).collect();
-                if !rows.is_empty() {
-                    blocks.push(Block::Heading("Achieved rates".to_owned()));
-                    blocks.push(Block::Table(Table::new("efficiency", EFFICIENCY, &rows, detail.rows())));
-                }
-                let mut lines: Vec<String> =
-                    efficiency.not_computed.iter().map(|(name, why)| format!("{name}: {why}.")).collect();
-                if let Some(device) = &efficiency.device {
-                    lines.push(format!("Peaks are those of {device}."));
-                }
-                lines.extend(efficiency.assumptions.iter().map(|line| format!("{line}.")));
-                blocks.push(Block::Lines(lines));
+    let measured: Vec<Times> = run.times.iter().filter(|times| times.p50_ns.is_some()).cloned().collect();
+    if measured.is_empty() {
+        let reason = run.times.iter().find_map(|times| times.reason.as_deref());
+        let reason = reason.unwrap_or("no request of a workload was timed");
+        blocks.push(Block::Text(format!("TTFT, TPOT and token rates were not measured: {reason}.")));
+    } else {
+        blocks.push(Block::table("times", TIMES, &measured, detail.rows()));
+    }
+    blocks.extend(start(run).map(Block::Text));
+    blocks.extend(allocator(run, detail));
+    match &run.efficiency {
+        Some(efficiency) => {
+            let rows: Vec<Row> = efficiency.phases.iter().map(|(phase, of)| (*phase, of.clone())).collect();
+            if !rows.is_empty() {
+                blocks.push(Block::Heading("Achieved rates".to_owned()));
+                blocks.push(Block::table("efficiency", EFFICIENCY, &rows, detail.rows()));
             }
-            None => blocks.extend(
-                run.reasons
-                    .get("efficiency")
-                    .map(|why| Block::Text(format!("MFU and MBU are not computed: {why}."))),
-            ),
+            let mut lines: Vec<String> =
+                efficiency.not_computed.iter().map(|(name, why)| format!("{name}: {why}.")).collect();
+            if let Some(device) = &efficiency.device {
+                lines.push(format!("Peaks are those of {device}."));
+            }
+            lines.extend(efficiency.assumptions.iter().map(|line| format!("{line}.")));
+            blocks.push(Block::Lines(lines));
         }
-        blocks
+        None => blocks.extend(
+            run.reasons
+                .get("efficiency")
+                .map(|why| Block::Text(format!("MFU and MBU are not computed: {why}."))),
+        ),
     }
+    blocks
 }
 
-/// What went before the measured rounds.
 fn start(run: &RunFacts) -> Option<String> {
     let load = run.load_ns.map(|ns| format!("loading the model took {}", format::time(ns as f64)));
     let warmup = run.warmup.map(|(rounds, ns)| {
@@ -75,7 +64,6 @@ fn start(run: &RunFacts) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Before the measured rounds: {}.", parts.join(", ")))
 }
 
-/// The allocator by pass; nothing where no pass was on a CUDA device.
 fn allocator(run: &RunFacts, detail: Detail) -> Vec<Block> {
     let known: Vec<PassAllocator> =
         run.allocator.iter().filter(|pass| pass.peak_reserved_bytes.is_some()).cloned().collect();
@@ -84,7 +72,7 @@ fn allocator(run: &RunFacts, detail: Detail) -> Vec<Block> {
     }
     let mut blocks = vec![
         Block::Heading("CUDA allocator".to_owned()),
-        Block::Table(Table::new("allocator", ALLOCATOR, &known, detail.rows())),
+        Block::table("allocator", ALLOCATOR, &known, detail.rows()),
     ];
     let told = |pass: &PassAllocator, count: Option<u64>, what: &str| {
         let count = count.filter(|count| *count > 0)?;
@@ -110,27 +98,24 @@ fn allocator(run: &RunFacts, detail: Detail) -> Vec<Block> {
 const NOT_TOLD: &str = "not reported by the allocator";
 
 const ALLOCATOR: &[Field<PassAllocator>] = &[
-    (Column::text("step", "pass"), |pass| Cell::word(&pass.step)),
-    (Column::number("peak_allocated_bytes", "peak allocated"), |pass| bytes(pass.peak_allocated_bytes)),
-    (Column::number("peak_reserved_bytes", "peak reserved"), |pass| bytes(pass.peak_reserved_bytes)),
+    (Column::text("step", "pass"), |row| Cell::word(&row.step)),
+    (Column::number("peak_allocated_bytes", "peak allocated"), |row| bytes(row.peak_allocated_bytes)),
+    (Column::number("peak_reserved_bytes", "peak reserved"), |row| bytes(row.peak_reserved_bytes)),
     (
         Column::number("fragmentation", "fragmentation").help("Inactive split / reserved bytes at the end."),
-        |pass| Cell::or(pass.fragmentation, Cell::Share, NOT_TOLD),
+        |row| Cell::or(row.fragmentation, Cell::Share, NOT_TOLD),
     ),
-    (Column::number("inactive_split_bytes", "inactive split"), |pass| bytes(pass.inactive_split_bytes)),
-    (Column::number("num_alloc_retries", "alloc retries"), |pass| counted(pass.num_alloc_retries)),
-    (Column::number("num_ooms", "OOMs"), |pass| counted(pass.num_ooms)),
+    (Column::number("inactive_split_bytes", "inactive split"), |row| bytes(row.inactive_split_bytes)),
+    (Column::number("num_alloc_retries", "alloc retries"), |row| {
+        Cell::or(row.num_alloc_retries, Cell::count, NOT_TOLD)
+    }),
+    (Column::number("num_ooms", "OOMs"), |row| Cell::or(row.num_ooms, Cell::count, NOT_TOLD)),
 ];
 
 fn bytes(value: Option<u64>) -> Cell {
-    Cell::or(value, |value| Cell::Bytes(count(value.into())), NOT_TOLD)
+    Cell::or(value, |value| Cell::Bytes(value.try_into().unwrap_or(i64::MAX)), NOT_TOLD)
 }
 
-fn counted(value: Option<u64>) -> Cell {
-    Cell::or(value, |value| Cell::Count(count(value.into())), NOT_TOLD)
-}
-
-/// The numbers that people ask for first.
 fn headline(run: &RunFacts) -> Vec<Fact> {
     let time = |title: &'static str| {
         let of = run.times.iter().find(|times| times.title == title);
@@ -159,19 +144,19 @@ const NOT_MEASURED: &str = "it was not measured";
 const NO_PEAKS: &str = "no peaks of the device are known";
 
 const TIMES: &[Field<Times>] = &[
-    (Column::text("what", "time"), |times| Cell::text(&*times.title)),
-    (Column::number("p50_ns", "p50"), |times| Cell::or(times.p50_ns, Cell::MeanTime, NOT_MEASURED)),
-    (Column::number("p90_ns", "p90"), |times| Cell::or(times.p90_ns, Cell::MeanTime, NOT_MEASURED)),
-    (Column::number("p99_ns", "p99"), |times| Cell::or(times.p99_ns, Cell::MeanTime, NOT_MEASURED)),
-    (Column::number("mean_ns", "mean"), |times| Cell::or(times.mean_ns, Cell::MeanTime, NOT_MEASURED)),
+    (Column::text("what", "time"), |row| Cell::text(&*row.title)),
+    (Column::number("p50_ns", "p50"), |row| Cell::or(row.p50_ns, Cell::MeanTime, NOT_MEASURED)),
+    (Column::number("p90_ns", "p90"), |row| Cell::or(row.p90_ns, Cell::MeanTime, NOT_MEASURED)),
+    (Column::number("p99_ns", "p99"), |row| Cell::or(row.p99_ns, Cell::MeanTime, NOT_MEASURED)),
+    (Column::number("mean_ns", "mean"), |row| Cell::or(row.mean_ns, Cell::MeanTime, NOT_MEASURED)),
 ];
 
 type Row = (RunPhase, PhaseEfficiency);
 
 const EFFICIENCY: &[Field<Row>] = &[
     (Column::text("phase", "phase"), |row| Cell::word(row.0.as_str())),
-    (Column::number("steps", "steps").at(Level::Page), |row| Cell::Count(count(row.1.steps.into()))),
-    (Column::number("tokens", "tokens").help("Padding not counted."), |row| Cell::Count(count(row.1.tokens))),
+    (Column::number("steps", "steps").at(Page), |row| Cell::count(row.1.steps)),
+    (Column::number("tokens", "tokens").help("Padding not counted."), |row| Cell::count(row.1.tokens)),
     (Column::number("measured_ns", "measured"), |row| Cell::MeanTime(row.1.measured_ns as f64)),
     (Column::number("flops", "model FLOPs").help("Model FLOPs."), |row| {
         Cell::amount(row.1.flops.useful as f64, "FLOP")
@@ -196,7 +181,3 @@ const EFFICIENCY: &[Field<Row>] = &[
         Cell::or(row.1.floor_share, Cell::Share, NO_PEAKS)
     }),
 ];
-
-fn count(number: u128) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}

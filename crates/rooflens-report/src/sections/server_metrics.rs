@@ -3,48 +3,39 @@
 use rooflens_analyze::Findings;
 use rooflens_analyze::analyses::{DeviceMetrics, ModelMetrics, Over, ServerMetrics};
 
-use crate::block::{Block, Cell, Column, Fact, Field, Level, Table};
-use crate::sections::{Detail, Section};
-
-pub(super) struct ServerMetricsSection;
+use crate::block::Level::{Page, Screen};
+use crate::block::{Block, Cell, Column, Fact, Field};
+use crate::section::Detail;
 
 /// Why a cell is empty; the JSON has the reason of each.
 const MISSING: &str = "not available: see not_computed in the JSON";
 
-impl Section for ServerMetricsSection {
-    fn name(&self) -> &'static str {
-        "server_metrics"
-    }
-    fn title(&self) -> &'static str {
-        "Server metrics"
-    }
-    fn blocks(&self, findings: &Findings, _detail: Detail) -> Vec<Block> {
-        let Some(found) = findings.get::<ServerMetrics>() else { return vec![] };
-        let mut blocks = vec![Block::Facts(vec![
-            Fact::new("pages", Cell::count(found.snapshots)),
-            Fact::new("in", Cell::or(found.span_ns, Cell::Time, "fewer than two pages have timestamps")),
-        ])];
-        if !found.models.is_empty() {
-            if found.models.iter().any(|model| model.over == Over::SinceStart) {
-                let words = "Counts and means of one page cover all requests since the server started.";
-                blocks.push(Block::Text(words.to_owned()));
-            }
-            blocks.push(Block::Table(Table::new("server_models", MODELS, &found.models, usize::MAX)));
+pub(super) fn blocks(findings: &Findings, _detail: Detail) -> Vec<Block> {
+    let Some(found) = findings.get::<ServerMetrics>() else { return vec![] };
+    let mut blocks = vec![Block::Facts(vec![
+        Fact::new("pages", Cell::count(found.snapshots)),
+        Fact::new("in", Cell::or(found.span_ns, Cell::Time, "fewer than two pages have timestamps")),
+    ])];
+    if !found.models.is_empty() {
+        if found.models.iter().any(|model| model.over == Over::SinceStart) {
+            let words = "Counts and means of one page cover all requests since the server started.";
+            blocks.push(Block::Text(words.to_owned()));
         }
-        if !found.devices.is_empty() {
-            blocks.push(Block::Table(Table::new("server_devices", DEVICES, &found.devices, usize::MAX)));
-            let odd = found.devices.iter().flat_map(|device| device.unit_unknown.keys());
-            let mut odd: Vec<&str> = odd.map(String::as_str).collect();
-            odd.sort_unstable();
-            odd.dedup();
-            if !odd.is_empty() {
-                let words =
-                    "Only in the JSON, since their unit is unknown or depends on the exporter's version: ";
-                blocks.push(Block::Text(format!("{words}{}.", odd.join(", "))));
-            }
-        }
-        blocks
+        blocks.push(Block::table("server_models", MODELS, &found.models, usize::MAX));
     }
+    if !found.devices.is_empty() {
+        blocks.push(Block::table("server_devices", DEVICES, &found.devices, usize::MAX));
+        let odd = found.devices.iter().flat_map(|device| device.unit_unknown.keys());
+        let mut odd: Vec<&str> = odd.map(String::as_str).collect();
+        odd.sort_unstable();
+        odd.dedup();
+        if !odd.is_empty() {
+            let words =
+                "Only in the JSON, since their unit is unknown or depends on the exporter's version: ";
+            blocks.push(Block::Text(format!("{words}{}.", odd.join(", "))));
+        }
+    }
+    blocks
 }
 
 fn mean_time(ns: Option<f64>) -> Cell {
@@ -61,9 +52,7 @@ fn count(value: Option<f64>) -> Cell {
 
 const MODELS: &[Field<ModelMetrics>] = &[
     (Column::text("model", "model"), |row| Cell::text(row.model.clone())),
-    (Column::text("version", "version").at(Level::Page), |row| {
-        Cell::or(row.version.clone(), Cell::text, MISSING)
-    }),
+    (Column::text("version", "version").at(Page), |row| Cell::or(row.version.clone(), Cell::text, MISSING)),
     (Column::number("requests", "requests"), |row| count(row.requests)),
     (Column::number("failures", "failed"), |row| count(row.failures)),
     (Column::number("requests_per_s", "per second"), |row| mean(row.requests_per_s)),
@@ -71,16 +60,14 @@ const MODELS: &[Field<ModelMetrics>] = &[
     (Column::number("request_ns", "request"), |row| mean_time(row.request_ns)),
     (Column::number("queue_ns", "queue"), |row| mean_time(row.queue_ns)),
     (Column::number("compute_infer_ns", "compute"), |row| mean_time(row.compute_infer_ns)),
-    (Column::number("compute_input_ns", "inputs").at(Level::Page), |row| mean_time(row.compute_input_ns)),
-    (Column::number("compute_output_ns", "outputs").at(Level::Page), |row| mean_time(row.compute_output_ns)),
-    (Column::number("queue_share", "in queue").at(Level::Screen), |row| {
+    (Column::number("compute_input_ns", "inputs").at(Page), |row| mean_time(row.compute_input_ns)),
+    (Column::number("compute_output_ns", "outputs").at(Page), |row| mean_time(row.compute_output_ns)),
+    (Column::number("queue_share", "in queue").at(Screen), |row| {
         Cell::or(row.queue_share, Cell::Share, MISSING)
     }),
-    (Column::number("inferences", "inferences").at(Level::Page), |row| count(row.inferences)),
-    (Column::number("executions", "executions").at(Level::Page), |row| count(row.executions)),
-    (Column::number("inferences_per_s", "inferences per second").at(Level::Page), |row| {
-        mean(row.inferences_per_s)
-    }),
+    (Column::number("inferences", "inferences").at(Page), |row| count(row.inferences)),
+    (Column::number("executions", "executions").at(Page), |row| count(row.executions)),
+    (Column::number("inferences_per_s", "inferences per second").at(Page), |row| mean(row.inferences_per_s)),
 ];
 
 fn value(row: &DeviceMetrics, name: &str) -> Option<f64> {
@@ -109,11 +96,9 @@ const DEVICES: &[Field<DeviceMetrics>] = &[
     (Column::number("energy_j", "energy"), |row| amount(row.energy_j, "J")),
     (Column::number("mean_power_w", "mean power").help("energy / time"), |row| amount(row.mean_power_w, "W")),
     (Column::number("memory_used_bytes", "memory"), |row| amount(value(row, "memory_used_bytes"), "B")),
-    (Column::number("sm_clock_hz", "clock").at(Level::Screen), |row| amount(value(row, "sm_clock_hz"), "Hz")),
-    (Column::number("temperature_c", "°C").at(Level::Page), |row| mean(value(row, "temperature_c"))),
-    (Column::number("sm_active_share", "SM").at(Level::Page), |row| share(row, "sm_active_share")),
-    (Column::number("tensor_active_share", "tensor").at(Level::Screen), |row| {
-        share(row, "tensor_active_share")
-    }),
-    (Column::number("dram_active_share", "DRAM").at(Level::Screen), |row| share(row, "dram_active_share")),
+    (Column::number("sm_clock_hz", "clock").at(Screen), |row| amount(value(row, "sm_clock_hz"), "Hz")),
+    (Column::number("temperature_c", "°C").at(Page), |row| mean(value(row, "temperature_c"))),
+    (Column::number("sm_active_share", "SM").at(Page), |row| share(row, "sm_active_share")),
+    (Column::number("tensor_active_share", "tensor").at(Screen), |row| share(row, "tensor_active_share")),
+    (Column::number("dram_active_share", "DRAM").at(Screen), |row| share(row, "dram_active_share")),
 ];

@@ -7,56 +7,42 @@ use rooflens_analyze::analyses::{Devices, Trace};
 
 use crate::block::{Block, Cell, Fact};
 use crate::format;
-use crate::sections::{Detail, Section};
-
-pub(super) struct TraceSection;
+use crate::section::Detail;
 
 const NO_RECORDS: &str = "nothing was read";
 
-impl Section for TraceSection {
-    fn name(&self) -> &'static str {
-        "trace"
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let Some(trace) = findings.get::<Trace>() else { return vec![] };
+    if detail.is_screen() {
+        return vec![Block::Facts(line(trace, &recognised(findings)))];
     }
-    fn title(&self) -> &'static str {
-        "Trace"
+    let mut facts = vec![
+        Fact::new("events", Cell::Count(trace.events)).help("Records in the files, read or not."),
+        Fact::new("span", Cell::Time(trace.span_ns))
+            .help("From the earliest record to the end of the latest."),
+        Fact::new("ranks", Cell::count(trace.ranks)),
+        Fact::new("devices", Cell::count(trace.devices)).help("Devices with activity."),
+    ];
+    if let Some(world) = trace.world_size {
+        facts.push(Fact::new("world size", Cell::count(world)).help("Ranks the job claims to have."));
     }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let Some(trace) = findings.get::<Trace>() else { return vec![] };
-        if detail.is_screen() {
-            return vec![Block::Facts(line(trace, &recognised(findings)))];
-        }
-        let mut facts = vec![
-            Fact::new("events", Cell::Count(trace.events)).help("Records in the files, read or not."),
-            Fact::new("span", Cell::Time(trace.span_ns))
-                .help("From the earliest record to the end of the latest."),
-            Fact::new("ranks", Cell::count(trace.ranks)),
-            Fact::new("devices", Cell::count(trace.devices)).help("Devices with activity."),
-        ];
-        if let Some(world) = trace.world_size {
-            facts.push(
-                Fact::new("world size", Cell::Count(world.into())).help("Ranks the job claims to have."),
-            );
-        }
-        let hardware: Vec<String> = trace.hardware.iter().cloned().chain(recognised(findings)).collect();
-        if !hardware.is_empty() {
-            facts.push(Fact::new("hardware", Cell::text(hardware.join(", "))));
-        }
-        facts.push(Fact::new(
-            "started",
-            Cell::or(trace.start_unix_ns, |ns| Cell::text(format::date(ns)), "the trace has no wall clock"),
-        ));
-        vec![Block::Facts(facts)]
+    let hardware: Vec<String> = trace.hardware.iter().cloned().chain(recognised(findings)).collect();
+    if !hardware.is_empty() {
+        facts.push(Fact::new("hardware", Cell::text(hardware.join(", "))));
     }
+    facts.push(Fact::new(
+        "started",
+        Cell::or(trace.start_unix_ns, |ns| Cell::text(format::date(ns)), "the trace has no wall clock"),
+    ));
+    vec![Block::Facts(facts)]
 }
 
-/// Devices that the trace does not name, each with what it was recognised by.
 fn recognised(findings: &Findings) -> BTreeSet<String> {
     let devices = findings.get::<Devices>().map_or(&[][..], |devices| &devices.0);
     let found = devices.iter().filter_map(|device| device.recognised.as_ref());
     found.map(|found| format!("{} (no name in the trace, but {})", found.device, found.by)).collect()
 }
 
-/// All of it in a line.
 fn line(trace: &Trace, recognised: &BTreeSet<String>) -> Vec<Fact> {
     let mut parts = vec![];
     match trace.sources.as_slice() {

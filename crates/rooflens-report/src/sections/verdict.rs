@@ -5,53 +5,42 @@ use rooflens_analyze::analyses::{Ledger, LedgerLine, Verdict};
 
 use crate::block::{Block, Cell, Fact, Stack, StackBar};
 use crate::format;
-use crate::sections::{Detail, Section, ledger, next};
+use crate::section::{Detail, line_tone};
+use crate::sections::advice;
 
-pub(super) struct VerdictSection;
-
-impl Section for VerdictSection {
-    fn name(&self) -> &'static str {
-        "verdict"
+pub(super) fn blocks(findings: &Findings, detail: Detail) -> Vec<Block> {
+    let Some(verdict) = findings.get::<Verdict>() else {
+        let reason = findings.not_computed.iter().find(|missing| missing.analysis == "verdict");
+        return vec![Block::Lead(match reason {
+            Some(missing) => format!("There is no verdict: {}.", missing.reason),
+            None => "There is no verdict: nothing was found in this trace.".to_owned(),
+        })];
+    };
+    let mut blocks = vec![Block::Lead(verdict.sentence.clone())];
+    if detail.is_screen() {
+        return blocks;
     }
-    fn title(&self) -> &'static str {
-        "Verdict"
+    match device_time(findings) {
+        Some(stack) => blocks.push(Block::Stack(stack)),
+        None if !verdict.shares.is_empty() => {
+            // Without a device these are operators, by their own names.
+            let fact = |(name, share): &(String, f64)| Fact::new(format!("`{name}`"), Cell::Share(*share));
+            blocks.push(Block::Facts(verdict.shares.iter().map(fact).collect()));
+        }
+        None => {}
     }
-    fn blocks(&self, findings: &Findings, detail: Detail) -> Vec<Block> {
-        let Some(verdict) = findings.get::<Verdict>() else {
-            let reason = findings.not_computed.iter().find(|missing| missing.analysis == "verdict");
-            return vec![Block::Lead(match reason {
-                Some(missing) => format!("There is no verdict: {}.", missing.reason),
-                None => "There is no verdict: nothing was found in this trace.".to_owned(),
-            })];
-        };
-        let mut blocks = vec![Block::Lead(verdict.sentence.clone())];
-        if detail.is_screen() {
-            return blocks;
-        }
-        match device_time(findings) {
-            Some(stack) => blocks.push(Block::Stack(stack)),
-            None if !verdict.shares.is_empty() => {
-                // Without a device these are operators, by their own names.
-                let fact =
-                    |(name, share): &(String, f64)| Fact::new(format!("`{name}`"), Cell::Share(*share));
-                blocks.push(Block::Facts(verdict.shares.iter().map(fact).collect()));
-            }
-            None => {}
-        }
-        let next = next::steps(findings);
-        if !next.is_empty() {
-            blocks.push(Block::Steps(next));
-        }
-        blocks
+    let next = advice::next_steps(findings);
+    if !next.is_empty() {
+        blocks.push(Block::Steps(next));
     }
+    blocks
 }
 
-/// The time of all devices as one bar, from the lines of the ledger.
 fn device_time(findings: &Findings) -> Option<Stack> {
     let ledger = findings.get::<Ledger>().filter(|ledger| ledger.timeline == "device")?;
     let part = |line: &LedgerLine| {
         let idle = if line.line.is_idle() { "idle: " } else { "" };
-        (ledger::tone(line.line), format!("{idle}{}", line.line.title()))
+        (line_tone(line.line), format!("{idle}{}", line.line.title()))
     };
     let label = match ledger.timelines {
         1 => "wall time".to_owned(),

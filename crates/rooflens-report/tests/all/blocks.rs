@@ -19,10 +19,10 @@ fn the_blocks_of_every_section_are_read_back_as_they_were() {
             let blocks = section.blocks(&findings, detail);
             let json = serde_json::to_string(&blocks).unwrap();
             let read: Vec<Block> =
-                serde_json::from_str(&json).unwrap_or_else(|error| panic!("{}: {error}", section.name()));
+                serde_json::from_str(&json).unwrap_or_else(|error| panic!("{}: {error}", section.name));
             // JSON has no infinity: what is not finite is null there, and read back as NaN.
             let shown = format!("{blocks:?}").replace("-inf", "NaN").replace("inf)", "NaN)");
-            assert_eq!(format!("{read:?}"), shown, "{}", section.name());
+            assert_eq!(format!("{read:?}"), shown, "{}", section.name);
             assert_eq!(serde_json::to_string(&read).unwrap(), json);
             kinds.extend(
                 blocks.iter().map(|block| format!("{block:?}").split('(').next().unwrap().to_owned()),
@@ -41,7 +41,6 @@ fn a_block_is_an_object_under_its_kind() {
     assert_eq!(serde_json::to_string(&Cell::amount(2.5, "FLOP/s")).unwrap(), r#"{"amount":[2.5,"FLOP/s"]}"#);
 }
 
-/// What a page cannot show as a number is null, and null is read back as what it was.
 #[test]
 fn numbers_that_are_none_are_read_back() {
     let json = serde_json::to_string(&Cell::Mean(f64::NAN)).unwrap();

@@ -63,7 +63,6 @@ const PHASE: &str = r#"{
     ]
 }"#;
 
-/// Findings of a run whose layers are known.
 fn with_layers() -> Findings {
     let mut findings = sample::decode();
     if let Some(ledger) = findings.get_mut::<Ledger>() {

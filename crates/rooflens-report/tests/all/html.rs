@@ -18,7 +18,6 @@ fn a_small_report() {
     insta::assert_snapshot!(main);
 }
 
-/// A page without the library of its living charts, which has tests of its own.
 fn without_library(page: &str) -> String {
     let Some((before, rest)) = page.split_once("<script id=\"charts-library\">") else {
         return page.to_owned();
@@ -59,23 +58,4 @@ fn a_large_job_is_a_small_file() {
 #[test]
 fn the_same_findings_give_the_same_bytes() {
     assert_eq!(html(&sample::decode(), "a"), html(&sample::decode(), "a"));
-}
-
-/// Writes pages to look at: `cargo test -p rooflens-report --test all -- --ignored --nocapture html::`.
-#[test]
-#[ignore = "for people with a browser"]
-fn gallery() {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let samples = [
-        ("decode", sample::decode()),
-        ("cpu_only", sample::cpu_only()),
-        ("fleet", sample::fleet()),
-        ("hostile", sample::hostile()),
-        ("nothing", Findings::default()),
-    ];
-    for (name, findings) in samples {
-        let path = folder.join(format!("{name}.html"));
-        std::fs::write(&path, html(&findings, &format!("{name}.json.gz"))).unwrap();
-        println!("{}", path.display());
-    }
 }

@@ -3,7 +3,6 @@
 mod blocks;
 mod charts;
 mod csv;
-mod figure;
 mod html;
 mod markdown;
 mod sample;

@@ -1,13 +1,13 @@
 //! The tables of a run in memory: what its Parquet files hold, as Arrow.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 
-use super::rank_rows::TableFile;
+use super::read::TableFile;
 use super::write::{SharedRows, each_batch, notes_table};
 use super::{Columnar, arrow_schema};
 use crate::error::SchemaError;
@@ -30,17 +30,11 @@ impl MemoryTable {
     pub fn read(path: &Path) -> Result<Self, SchemaError> {
         let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
         let known = specs().into_iter().find(|spec| spec.name == name).map_or("table", |spec| spec.name);
-        let missing = || SchemaError::Io {
-            action: "cannot read",
-            path: path.to_owned(),
-            source: std::io::ErrorKind::NotFound.into(),
-        };
+        let missing = || SchemaError::io("cannot read", path)(std::io::ErrorKind::NotFound.into());
         let reader = TableFile::open(known, path)?.ok_or_else(missing)?.batches()?;
         let schema = reader.schema();
-        let batches = reader.collect::<Result<Vec<_>, _>>();
-        let batches = batches
-            .map_err(|source| SchemaError::Parquet { path: path.to_owned(), source: source.into() })?;
-        Ok(MemoryTable { schema, batches })
+        let batches = reader.map(|batch| batch.map_err(Into::into)).collect::<Result<Vec<_>, _>>();
+        Ok(MemoryTable { schema, batches: batches.map_err(SchemaError::parquet(path))? })
     }
 }
 
@@ -96,12 +90,11 @@ impl MemoryTables {
             batches.push(batch);
             Ok(())
         };
-        let added = each_batch(table, schema, rank, names, content, keep);
-        added.map_err(|source| SchemaError::Parquet { path: PathBuf::from(T::NAME), source })
+        each_batch(table, schema, rank, names, content, keep)
+            .map_err(SchemaError::parquet(Path::new(T::NAME)))
     }
 }
 
-/// Adds each table of one rank.
 struct RankAdder<'a> {
     tables: &'a mut MemoryTables,
     shared: &'a mut SharedRows,

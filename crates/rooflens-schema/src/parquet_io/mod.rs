@@ -8,7 +8,6 @@
 //! `runs.parquet` is written last and marks the run as whole.
 
 mod memory;
-mod rank_rows;
 mod read;
 mod write;
 
@@ -26,11 +25,8 @@ pub use memory::{MemoryTable, MemoryTables};
 pub use read::{RankStream, RunReader, read_notes, read_table};
 pub use write::{PartWriter, RunWriter, edit_run_row, write_notes, write_table};
 
-/// Rows per row group.
 const ROW_GROUP: usize = 1 << 20;
-/// Key of the schema version in a file's metadata.
 const VERSION_KEY: &str = "rooflens.schema_version";
-/// Column that says which rank a row belongs to.
 const RANK: &str = "rank";
 
 /// A table as the `table!` macro makes it.

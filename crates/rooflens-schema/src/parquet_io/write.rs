@@ -55,13 +55,9 @@ impl TableFile {
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, ParquetEncoding::DELTA_BINARY_PACKED);
         }
-        let file = File::create(&path).map_err(|source| SchemaError::Io {
-            action: "cannot write",
-            path: path.clone(),
-            source,
-        })?;
+        let file = File::create(&path).map_err(SchemaError::io("cannot write", &path))?;
         let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties.build()))
-            .map_err(|source| SchemaError::Parquet { path: path.clone(), source })?;
+            .map_err(SchemaError::parquet(&path))?;
         Ok(TableFile { path, schema, writer, per_rank: spec.per_rank })
     }
 
@@ -73,14 +69,12 @@ impl TableFile {
         content: Option<&mut ContentHash>,
     ) -> Result<(), SchemaError> {
         let rank = self.per_rank.then_some(rank);
-        let written =
-            each_batch(table, &self.schema, rank, names, content, |batch| self.writer.write(&batch));
-        written.map_err(|source| SchemaError::Parquet { path: self.path.clone(), source })
+        each_batch(table, &self.schema, rank, names, content, |batch| self.writer.write(&batch))
+            .map_err(SchemaError::parquet(&self.path))
     }
 
     fn close(self) -> Result<(), SchemaError> {
-        let path = self.path;
-        self.writer.close().map(drop).map_err(|source| SchemaError::Parquet { path, source })
+        self.writer.close().map(drop).map_err(SchemaError::parquet(&self.path))
     }
 }
 
@@ -118,7 +112,6 @@ pub(super) struct SharedRows {
 }
 
 impl SharedRows {
-    /// Adds what a rank brings, before its tables.
     pub(super) fn rank(&mut self, tables: &RankTables) {
         for (id, text) in tables.names.stable_ids().iter().zip(tables.names.texts()) {
             self.names.entry(*id).or_insert_with(|| Arc::clone(text));
@@ -149,7 +142,6 @@ impl SharedRows {
         RunId::from_content(self.content.finish())
     }
 
-    /// The tables of names.
     pub(super) fn into_tables(self) -> (NameDim, KernelDim) {
         let mut name_dim = NameDim::default();
         for (&name_id, name) in &self.names {
@@ -176,11 +168,7 @@ impl RunWriter {
         for name in std::iter::once("runs").chain(crate::tables::specs().iter().map(|spec| spec.name)) {
             let path = run.table(name);
             if path.exists() {
-                std::fs::remove_file(&path).map_err(|source| SchemaError::Io {
-                    action: "cannot replace",
-                    path,
-                    source,
-                })?;
+                std::fs::remove_file(&path).map_err(SchemaError::io("cannot replace", &path))?;
             }
         }
         Ok(RunWriter { run: run.clone(), files: BTreeMap::new(), shared: SharedRows::default() })
@@ -222,17 +210,12 @@ impl RunWriter {
             |name: &str| own.contains(&name) || specs.iter().any(|spec| spec.per_rank && spec.name == name);
         let runs = from.table(Runs::NAME);
         let Some(folder) = runs.parent() else { return Ok(()) };
-        let entries = std::fs::read_dir(folder).map_err(|source| SchemaError::Io {
-            action: "cannot read",
-            path: folder.to_owned(),
-            source,
-        })?;
+        let entries = std::fs::read_dir(folder).map_err(SchemaError::io("cannot read", folder))?;
         for path in entries.flatten().map(|entry| entry.path()) {
             let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
             if path.extension().is_some_and(|extension| extension == "parquet") && !is_written(name) {
                 let to = self.run.table(name);
-                let copied = std::fs::copy(&path, &to);
-                copied.map_err(|source| SchemaError::Io { action: "cannot write", path: to, source })?;
+                std::fs::copy(&path, &to).map_err(SchemaError::io("cannot write", &to))?;
             }
         }
         Ok(())
@@ -246,18 +229,13 @@ impl RunWriter {
         let (name_dim, kernel_dim) = std::mem::take(&mut self.shared).into_tables();
         let mut runs = Runs::default();
         runs.push(run);
-        self.whole(&name_dim)?;
-        self.whole(&kernel_dim)?;
+        write_table(&self.run, &name_dim)?;
+        write_table(&self.run, &kernel_dim)?;
         write_notes(&self.run, notes)?;
-        self.whole(&runs)
-    }
-
-    fn whole<T: Columnar>(&self, table: &T) -> Result<(), SchemaError> {
-        write_table(&self.run, table)
+        write_table(&self.run, &runs)
     }
 }
 
-/// Writes each table of one rank.
 struct RankWriter<'a> {
     run: &'a mut RunWriter,
     tables: &'a RankTables,
@@ -283,7 +261,6 @@ pub fn write_notes(run: &RunDir, notes: &[Note]) -> Result<(), SchemaError> {
     write_table(run, &notes_table(notes))
 }
 
-/// Notes as a table.
 pub(super) fn notes_table(notes: &[Note]) -> NotesTable {
     let mut rows = NotesTable::default();
     for note in notes.iter().cloned() {
@@ -295,8 +272,7 @@ pub(super) fn notes_table(notes: &[Note]) -> NotesTable {
 
 fn make_parent(path: &Path) -> Result<(), SchemaError> {
     let Some(folder) = path.parent() else { return Ok(()) };
-    let io = |source| SchemaError::Io { action: "cannot make", path: folder.to_owned(), source };
-    std::fs::create_dir_all(folder).map_err(io)
+    std::fs::create_dir_all(folder).map_err(SchemaError::io("cannot make", folder))
 }
 
 /// Changes the row of a run, once more is known of it. A run without a trace has none yet: it gets one of this kind.
@@ -316,7 +292,7 @@ pub fn edit_run_row(run: &RunDir, kind: &str, edit: impl FnOnce(&mut RunRow)) ->
     let mut file = TableFile::create(part.clone(), &Runs::spec())?;
     file.append(&runs, 0, &Names::default(), None)?;
     file.close()?;
-    std::fs::rename(&part, &path).map_err(|source| SchemaError::Io { action: "cannot replace", path, source })
+    std::fs::rename(&part, &path).map_err(SchemaError::io("cannot replace", &path))
 }
 
 /// Writes one table to a file of any name, part by part. The file can be read once it is closed.

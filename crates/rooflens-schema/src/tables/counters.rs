@@ -115,43 +115,6 @@ table! {
 impl CounterRow {
     /// A sample of which nothing is known yet but when it was begun and of what it is.
     pub fn new(ts_ns: i64, late_ns: i64, source: CounterSource, device: Option<i32>) -> Self {
-        CounterRow {
-            ts_ns,
-            late_ns,
-            took_ns: 0,
-            source,
-            device: device.into(),
-            step: CounterStep::None,
-            gpu_util_pct: Opt::NONE,
-            mem_util_pct: Opt::NONE,
-            sm_clock_mhz: Opt::NONE,
-            mem_clock_mhz: Opt::NONE,
-            power_mw: Opt::NONE,
-            power_limit_mw: Opt::NONE,
-            energy_mj: Opt::NONE,
-            temperature_c: Opt::NONE,
-            mem_used_bytes: Opt::NONE,
-            mem_total_bytes: Opt::NONE,
-            throttle_reasons: Opt::NONE,
-            pstate: Opt::NONE,
-            processes: Opt::NONE,
-            watched_mem_bytes: Opt::NONE,
-            sm_active_pct: None,
-            sm_occupancy_pct: None,
-            tensor_active_pct: None,
-            dram_active_pct: None,
-            pcie_tx_bytes_per_s: None,
-            pcie_rx_bytes_per_s: None,
-            nvlink_tx_bytes_per_s: None,
-            nvlink_rx_bytes_per_s: None,
-            cpu_busy_pct: None,
-            cpu_busy_ns: Opt::NONE,
-            watched_cpu_ns: Opt::NONE,
-            swap_used_bytes: Opt::NONE,
-            disk_read_bytes: Opt::NONE,
-            disk_write_bytes: Opt::NONE,
-            net_rx_bytes: Opt::NONE,
-            net_tx_bytes: Opt::NONE,
-        }
+        CounterRow { ts_ns, late_ns, source, device: device.into(), ..CounterRow::default() }
     }
 }

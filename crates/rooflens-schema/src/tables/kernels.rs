@@ -109,35 +109,6 @@ table! {
 impl KernelRow {
     /// A row with only what every trace gives; the rest absent or not yet derived.
     pub fn new(device: i32, stream: i32, ts_ns: i64, dur_ns: i64, name: NameId, kind: ActivityKind) -> Self {
-        KernelRow {
-            device,
-            stream,
-            ts_ns,
-            dur_ns,
-            kernel_id: name,
-            kind,
-            corr_id: Opt::NONE,
-            ext_id: Opt::NONE,
-            graph_id: Opt::NONE,
-            graph_node_id: Opt::NONE,
-            grid_x: Opt::NONE,
-            grid_y: Opt::NONE,
-            grid_z: Opt::NONE,
-            block_x: Opt::NONE,
-            block_y: Opt::NONE,
-            block_z: Opt::NONE,
-            registers: Opt::NONE,
-            shared_memory_bytes: Opt::NONE,
-            bytes: Opt::NONE,
-            op_id: Opt::NONE,
-            phase_id: Opt::NONE,
-            layer: Opt::NONE,
-            module_id: Opt::NONE,
-            gap_before_ns: Opt::NONE,
-            idle_before_ns: 0,
-            gap_cause: GapCause::None,
-            launch_delay_ns: Opt::NONE,
-            queue_depth: Opt::NONE,
-        }
+        KernelRow { device, stream, ts_ns, dur_ns, kernel_id: name, kind, ..KernelRow::default() }
     }
 }

@@ -1,43 +1,36 @@
-//! The tables, one file each.
+//! The tables.
 //!
-//! To add one: declare it in a file of this folder with `table!`, and list it below, in `mod` and in `tables!`.
+//! To add one: declare it in a file of this folder with `table!`, and list it below in `tables!`.
 //! Everything else follows from the two: its file in a run, reading and writing, the reference page, moving its
 //! times onto another clock (columns declared as `Time`), removing private text from its names. A table whose rows
 //! belong to a rank has a field in [`RankTables`], which its entry names after `as`.
 
 mod api;
 mod collectives;
-mod comm_calls;
 mod counters;
-mod devices;
-mod engine_layers;
-mod frames;
+mod dims;
+mod engines;
 mod gemms;
-mod inferences;
-mod kernel_dim;
 mod kernels;
 mod memory;
-mod memory_blocks;
 mod metric_samples;
 mod model_ops;
-mod name_dim;
-mod notes;
 mod ops;
 mod phases;
-mod profiled_launches;
-mod profiled_metrics;
-mod ranges;
-mod ranks;
+mod profiled;
 mod requests;
 mod runs;
-mod steps;
-mod tokens;
 
 use crate::cell::{Opt, Rewording};
 use crate::error::SchemaError;
 use crate::names::Names;
 use crate::parquet_io::Columnar;
 use crate::table::TableSpec;
+
+pub use self::{
+    api::*, collectives::*, counters::*, dims::*, engines::*, gemms::*, kernels::*, memory::*,
+    metric_samples::*, model_ops::*, ops::*, phases::*, profiled::*, requests::*, runs::*,
+};
 
 /// Sees each table of a rank, whatever its type.
 pub trait TableVisitor {
@@ -51,11 +44,8 @@ pub trait TableVisitorMut {
     fn table<T: Columnar>(&mut self, table: &mut T) -> Result<(), SchemaError>;
 }
 
-/// Declares [`specs`] and [`RankTables`] from one list.
 macro_rules! tables {
-    ($($module:ident::$table:ident $(as $field:ident)?,)+) => {
-        $(pub use $module::*;)+
-
+    ($($table:ident $(as $field:ident)?,)+) => {
         /// Every table, in the order of the reference documentation.
         pub fn specs() -> Vec<TableSpec> {
             vec![$($table::spec(),)+]
@@ -100,6 +90,11 @@ macro_rules! tables {
                 self.meta.shift(delta_ns);
             }
 
+            /// Moves the rows of each table of `other` behind these. Ids in both are of the same names.
+            pub fn append(&mut self, other: &mut Self) {
+                $($(self.$field.append(&mut other.$field);)?)+
+            }
+
             /// Puts other words in place of those that `text` answers for, wherever they stand. Names that
             /// become the same are one name from then on.
             pub fn reword(&mut self, text: &dyn Fn(&str) -> Option<String>) {
@@ -116,33 +111,33 @@ macro_rules! tables {
 }
 
 tables! {
-    runs::Runs,
-    ranks::Ranks,
-    devices::Devices as devices,
-    kernels::Kernels as kernels,
-    kernel_dim::KernelDim,
-    ops::Ops as ops,
-    api::Api as api,
-    frames::Frames as frames,
-    phases::Phases as phases,
-    ranges::Ranges as ranges,
-    memory::Memory as memory,
-    memory_blocks::MemoryBlocks as memory_blocks,
-    collectives::Collectives as collectives,
-    comm_calls::CommCalls as comm_calls,
-    gemms::Gemms as gemms,
-    engine_layers::EngineLayers as engine_layers,
-    inferences::Inferences as inferences,
-    metric_samples::MetricSamples as metric_samples,
-    requests::Requests,
-    tokens::Tokens,
-    steps::Steps,
-    counters::Counters,
-    model_ops::ModelOps,
-    profiled_launches::ProfiledLaunches,
-    profiled_metrics::ProfiledMetrics,
-    name_dim::NameDim,
-    notes::NotesTable,
+    Runs,
+    Ranks,
+    Devices as devices,
+    Kernels as kernels,
+    KernelDim,
+    Ops as ops,
+    Api as api,
+    Frames as frames,
+    Phases as phases,
+    Ranges as ranges,
+    Memory as memory,
+    MemoryBlocks as memory_blocks,
+    Collectives as collectives,
+    CommCalls as comm_calls,
+    Gemms as gemms,
+    EngineLayers as engine_layers,
+    Inferences as inferences,
+    MetricSamples as metric_samples,
+    Requests,
+    Tokens,
+    Steps,
+    Counters,
+    ModelOps,
+    ProfiledLaunches,
+    ProfiledMetrics,
+    NameDim,
+    NotesTable,
 }
 
 impl RankTables {

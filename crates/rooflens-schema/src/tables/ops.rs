@@ -1,4 +1,4 @@
-//! Framework operators.
+//! Framework operators and Python frames.
 
 use crate::cell::Opt;
 use crate::names::NameId;
@@ -44,22 +44,21 @@ table! {
 impl OpRow {
     /// A row with only what every trace gives; the rest absent or not yet derived.
     pub fn new(tid: i64, ts_ns: i64, dur_ns: i64, name_id: NameId) -> Self {
-        OpRow {
-            op_id: 0,
-            tid,
-            ts_ns,
-            dur_ns,
-            name_id,
-            ext_id: Opt::NONE,
-            shapes_id: Opt::NONE,
-            dtypes_id: Opt::NONE,
-            parent_id: Opt::NONE,
-            depth: 0,
-            inside_ns: 0,
-            device_ns: 0,
-            phase_id: Opt::NONE,
-            layer: Opt::NONE,
-            module_id: Opt::NONE,
-        }
+        OpRow { tid, ts_ns, dur_ns, name_id, ..OpRow::default() }
+    }
+}
+
+table! {
+    /// A Python function, builtin or `nn.Module` call, recorded with stacks on. Sorted by thread,
+    /// start, nesting. Written only where the trace has stacks.
+    Frames(FrameRow) = "frames", per_rank: true {
+        /// Thread.
+        tid: i64 => "id" Dictionary,
+        /// Start, since the run's clock base.
+        ts_ns: i64 => "ns" Delta Time,
+        /// Duration.
+        dur_ns: i64 => "ns" Delta,
+        /// Name, as `file.py(line): function` or `nn.Module: Class_n`: joins `name_dim.name_id`.
+        name_id: NameId => "id" Dictionary,
     }
 }

@@ -1,4 +1,4 @@
-//! Steps, annotations and phases: the parts of a run that people have names for.
+//! Steps, annotations and phases: the parts of a run that people have names for; and ranges as recorded.
 
 use crate::cell::Opt;
 use crate::names::NameId;
@@ -107,28 +107,39 @@ impl Phases {
 impl PhaseRow {
     /// A row with only what every trace gives; the rest absent or not yet derived.
     pub fn new(source: PhaseSource, ts_ns: i64, dur_ns: i64, name_id: NameId) -> Self {
-        PhaseRow {
-            phase_id: 0,
-            step_id: Opt::NONE,
-            kind: PhaseKind::Range,
-            source,
-            name_id,
-            tid: Opt::NONE,
-            device: Opt::NONE,
-            ts_ns,
-            dur_ns,
-            step: Opt::NONE,
-            batch: Opt::NONE,
-            prefill_tokens: Opt::NONE,
-            decode_tokens: Opt::NONE,
-            kv_tokens: Opt::NONE,
-            device_busy_ns: Opt::NONE,
-            device_first_ns: Opt::NONE,
-            device_last_ns: Opt::NONE,
-            activities: Opt::NONE,
-            launches: Opt::NONE,
-            confidence: None,
-            excluded: None,
-        }
+        PhaseRow { kind: PhaseKind::Range, source, ts_ns, dur_ns, name_id, ..PhaseRow::default() }
+    }
+}
+
+column_enum! {
+    /// How a range was opened and closed.
+    RangeStyle {
+        /// Pushed and popped: ranges of a thread nest.
+        PushPop = "push_pop",
+        /// Started and ended on one thread: such ranges may overlap.
+        StartEnd = "start_end",
+        /// Started on one thread and ended on another: it belongs to neither alone.
+        Across = "across_threads",
+    }
+}
+
+table! {
+    /// An NVTX range as recorded, with its original text; `ops` and `phases` have its interpretation. Sorted
+    /// by thread, start, longest first.
+    Ranges(RangeRow) = "ranges", per_rank: true {
+        /// Process.
+        pid: i64 => "id" Dictionary,
+        /// Thread that opened it.
+        tid: i64 => "id" Dictionary,
+        /// Start, since the run's clock base.
+        ts_ns: i64 => "ns" Delta Time,
+        /// Duration; until the end of the recording where it was never closed.
+        dur_ns: i64 => "ns" Delta,
+        /// Text, with its domain and a colon before it if it has one: joins `name_dim.name_id`.
+        name_id: NameId => "id" Dictionary,
+        /// How it was opened and closed.
+        style: RangeStyle => "word" Dictionary,
+        /// Payload, a number or JSON, as text: joins `name_dim.name_id`.
+        payload_id: Opt<NameId> => "id" Dictionary,
     }
 }

@@ -1,6 +1,7 @@
-//! The run itself.
+//! The run itself, its ranks, their devices, and problems.
 
 use crate::cell::Opt;
+use crate::note::{Severity, Stage};
 use crate::run_id::RunId;
 use crate::table::table;
 
@@ -57,29 +58,66 @@ table! {
 impl RunRow {
     /// A run of which nothing is known yet but its kind.
     pub fn new(kind: &str) -> Self {
-        RunRow {
-            run_id: RunId::default(),
-            kind: kind.to_owned(),
-            source: String::new(),
-            format: String::new(),
-            base_unix_ns: Opt::NONE,
-            span_ns: 0,
-            events: 0,
-            ranks: 0,
-            world_size: Opt::NONE,
-            hardware: None,
-            status: String::new(),
-            start_unix_ns: Opt::NONE,
-            model: None,
-            runtime: None,
-            runtime_version: None,
-            runtime_build: None,
-            rooflens_version: None,
-            driver: None,
-            dtype: None,
-            parallelism: None,
-            workload: None,
-            metrics: None,
-        }
+        RunRow { kind: kind.to_owned(), ..RunRow::default() }
+    }
+}
+
+table! {
+    /// A rank of the job: what its source says about itself.
+    Ranks(RankRow) = "ranks", per_rank: true {
+        /// File name, without its folder.
+        source: String => "text" Dictionary,
+        /// Format of the source.
+        format: String => "word" Dictionary,
+        /// Records in the source, read or not.
+        events: i64 => "count" Dictionary,
+        /// Ranks the job claims to have.
+        world_size: Opt<i32> => "count" Dictionary,
+        /// Communication backend.
+        backend: Option<String> => "word" Dictionary,
+        /// Wall-clock time of `ts_ns` 0, since 1970.
+        base_unix_ns: Opt<i64> => "ns" Dictionary,
+        /// Start of the earliest record.
+        first_ns: i64 => "ns" Dictionary Time,
+        /// End of the latest record.
+        last_ns: i64 => "ns" Dictionary Time,
+        /// Whether times were recorded in whole microseconds.
+        microsecond_clock: bool => "bool" Dictionary,
+        /// Versions and switches of the source, as a JSON array of `[name, value]`.
+        properties: String => "json" Dictionary,
+    }
+}
+
+table! {
+    /// A device that the trace describes.
+    Devices(DeviceRow) = "devices", per_rank: true {
+        /// Device index.
+        device: i32 => "id" Dictionary,
+        /// Name as the driver gives it; may be empty.
+        name: String => "text" Dictionary,
+        /// Memory size.
+        memory_bytes: Opt<i64> => "bytes" Dictionary,
+        /// Streaming multiprocessors or compute units.
+        units: Opt<i32> => "count" Dictionary,
+        /// Compute capability or architecture, as `9.0` or `gfx942`.
+        architecture: Option<String> => "text" Dictionary,
+    }
+}
+
+table! {
+    /// A problem found on the way, with its count.
+    NotesTable(NoteRow) = "notes", per_rank: false {
+        /// Stage that met it.
+        stage: Stage => "word" Dictionary,
+        /// How bad it is.
+        severity: Severity => "word" Dictionary,
+        /// Stable word for programs.
+        code: String => "word" Dictionary,
+        /// File it was met in; empty where it concerns the whole run.
+        source: String => "text" Dictionary,
+        /// How often.
+        count: i64 => "count" Dictionary,
+        /// A sentence for people.
+        message: String => "text" Dictionary,
     }
 }

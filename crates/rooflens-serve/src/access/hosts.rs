@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri, header};
 
-/// The names that the server answers to.
 #[derive(Debug, Clone)]
 pub(crate) struct HostNames {
     port: u16,
@@ -17,7 +16,6 @@ pub(crate) struct HostNames {
 }
 
 impl HostNames {
-    /// Of a server at `address`, which also has these names.
     pub(crate) fn new(address: SocketAddr, allowed: &[String]) -> Self {
         let mut own = Vec::new();
         // An address of all interfaces is reached from this machine, too.
@@ -31,7 +29,6 @@ impl HostNames {
         HostNames { port: address.port(), own, allowed }
     }
 
-    /// The name of a request, where it is one of them.
     pub(crate) fn of_request(&self, uri: &Uri, headers: &HeaderMap) -> Option<String> {
         let mut given = headers.get_all(header::HOST).iter();
         let (Some(host), None) = (given.next(), given.next()) else { return None };

@@ -16,7 +16,6 @@ const LASTS: Duration = Duration::from_secs(12 * 3600);
 /// Cookies at once; the oldest goes.
 const MOST: usize = 256;
 
-/// The token, and the cookies.
 pub(crate) struct Tokens {
     key: hmac::Key,
     token: Option<hmac::Tag>,
@@ -24,7 +23,6 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
-    /// Asks for a token, where there is one.
     pub(crate) fn new(token: Option<&str>) -> std::io::Result<Self> {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
         let key = key.map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
@@ -32,17 +30,14 @@ impl Tokens {
         Ok(Tokens { key, token, sessions: Mutex::default() })
     }
 
-    /// Whether a token is asked for.
     pub(crate) fn is_wanted(&self) -> bool {
         self.token.is_some()
     }
 
-    /// Whether this is the token.
     pub(crate) fn is_token(&self, given: &str) -> bool {
         self.token.as_ref().is_some_and(|token| self.is_same(given, token))
     }
 
-    /// Whether a request may be answered.
     pub(crate) fn admits(&self, headers: &HeaderMap) -> bool {
         if self.token.is_none() {
             return true;
@@ -53,7 +48,6 @@ impl Tokens {
             || cookies(headers).any(|given| self.is_session(given))
     }
 
-    /// A cookie for who gave the token.
     pub(crate) fn begin(&self) -> Option<String> {
         let mut bytes = [0; 32];
         SystemRandom::new().fill(&mut bytes).ok()?;
@@ -67,7 +61,6 @@ impl Tokens {
         Some(value)
     }
 
-    /// How long a cookie is good for, in seconds.
     pub(crate) fn lasts_s() -> u64 {
         LASTS.as_secs()
     }

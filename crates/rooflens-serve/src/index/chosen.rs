@@ -19,24 +19,24 @@ const FACETS: &[(&str, &str)] = &[
     ("status", "Status"),
     ("tenant", "Tenant"),
 ];
-/// What runs can be ordered by.
-const SORTS: &[&str] = &[
-    "began",
-    "name",
-    "model",
-    "device",
-    "engine",
-    "build",
-    "kind",
-    "label",
-    "status",
-    "tpot_p50_ns",
-    "ttft_p50_ns",
-    "output_tokens_per_s",
-    "step_p50_ns",
-    "decode_step_p50_ns",
-    "prefill_step_p50_ns",
-    "device_busy_share",
+/// What lists show of runs and order them by: the column, its title, and whether it holds numbers.
+pub(crate) const COLUMNS: &[(&str, &str, bool)] = &[
+    ("name", "Run", false),
+    ("began", "Began (UTC)", false),
+    ("kind", "Kind", false),
+    ("model", "Model", false),
+    ("device", "Device", false),
+    ("engine", "Engine", false),
+    ("build", "Build", false),
+    ("label", "Tags", false),
+    ("status", "Status", false),
+    ("tpot_p50_ns", "TPOT p50", true),
+    ("ttft_p50_ns", "TTFT p50", true),
+    ("output_tokens_per_s", "tokens/s", true),
+    ("decode_step_p50_ns", "Decode step p50", true),
+    ("prefill_step_p50_ns", "Prefill step p50", true),
+    ("step_p50_ns", "Step p50", true),
+    ("device_busy_share", "Device busy", true),
 ];
 /// Runs on a page.
 const PAGE: usize = 50;
@@ -45,16 +45,11 @@ const MOST_VALUES: usize = 200;
 /// Characters of what is searched for.
 const MOST_WORDS: usize = 200;
 
-/// Which runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RunChoice {
-    /// Words that a run must have.
     pub(crate) words: String,
-    /// Values that its columns must have.
     pub(crate) facets: BTreeMap<&'static str, String>,
-    /// The column that they are ordered by.
     pub(crate) sort: Option<&'static str>,
-    /// Whether the order is turned round.
     pub(crate) is_turned: bool,
     /// Which page, from 0.
     pub(crate) page: usize,
@@ -62,28 +57,19 @@ pub(crate) struct RunChoice {
 
 /// A facet: its column, its name, its values with the number of runs that have them, the most frequent first.
 pub(crate) struct Facet {
-    /// The column.
     pub(crate) column: &'static str,
-    /// Its name.
     pub(crate) title: &'static str,
-    /// Values and how many runs have them, were this facet not chosen.
     pub(crate) values: Vec<(String, usize)>,
 }
 
-/// The runs that were chosen.
 pub(crate) struct ChosenRuns {
-    /// Those of this page.
     pub(crate) shown: Vec<Arc<ListedRun>>,
-    /// How many there are.
     pub(crate) all: usize,
-    /// How many pages.
     pub(crate) pages: usize,
-    /// The facets.
     pub(crate) facets: Vec<Facet>,
 }
 
 impl RunChoice {
-    /// From the pairs of an address; what is not known is left out.
     pub(crate) fn of(pairs: &[(String, String)]) -> Self {
         let mut choice = RunChoice::default();
         for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
@@ -93,7 +79,7 @@ impl RunChoice {
                 "sort" => {
                     let (is_turned, name) =
                         value.strip_prefix('-').map_or((false, value.as_str()), |name| (true, name));
-                    choice.sort = SORTS.iter().find(|sort| **sort == name).copied();
+                    choice.sort = COLUMNS.iter().map(|column| column.0).find(|sort| *sort == name);
                     choice.is_turned = is_turned;
                 }
                 name => {
@@ -106,7 +92,6 @@ impl RunChoice {
         choice
     }
 
-    /// The same as the query of an address.
     pub(crate) fn address(&self) -> String {
         let mut query = Serializer::new(String::new());
         if !self.words.is_empty() {
@@ -128,7 +113,6 @@ impl RunChoice {
         index.runs.iter().filter(|run| takes(run, &words) && self.is_of(run, None)).cloned().collect()
     }
 
-    /// The runs of a page, and what they can be narrowed by.
     pub(crate) fn choose(&self, index: &RunIndex) -> ChosenRuns {
         let words = self.searched();
         let with_words: Vec<&Arc<ListedRun>> = index.runs.iter().filter(|run| takes(run, &words)).collect();

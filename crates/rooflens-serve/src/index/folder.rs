@@ -44,7 +44,6 @@ fn folder_of(run: &ListedRun) -> Option<&Path> {
     }
 }
 
-/// What changes while a run is made.
 struct RunState {
     metrics: Option<PathBuf>,
     is_live: bool,
@@ -81,7 +80,6 @@ fn own_file(path: &Path) -> Option<(u64, SystemTime)> {
     Some((file.len(), file.modified().ok()?))
 }
 
-/// How long ago a run in progress wrote something.
 fn last_sign(folder: &Path) -> Option<Duration> {
     let changed = |path: &Path| std::fs::symlink_metadata(path).and_then(|data| data.modified()).ok();
     let mut times = vec![changed(&folder.join(PLAN)), changed(&folder.join(PROGRESS))];
@@ -130,19 +128,9 @@ fn entry(root: &Path, found: &RunFolder, state: &RunState) -> ListedRun {
         true => folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         false => relative,
     };
-    let mut made = ListedRun {
-        id: hex_of(folder.as_os_str().as_encoded_bytes(), 8),
-        name,
-        place: RunPlace::Folder(folder.clone()),
-        words: BTreeMap::new(),
-        tags: Vec::new(),
-        compared: BTreeMap::new(),
-        began_unix_ns: None,
-        metrics: BTreeMap::new(),
-        is_live: state.is_live,
-        version: state.version.clone(),
-        searched: String::new(),
-    };
+    let id = hex_of(folder.as_os_str().as_encoded_bytes(), 8);
+    let mut made = ListedRun::new(id, name, RunPlace::Folder(folder.clone()), state.version.clone());
+    made.is_live = state.is_live;
     match found.kind {
         RunFolderKind::Report => take_document(&mut made, state.metrics.as_deref()),
         // A damaged file is not to end the server.
@@ -164,7 +152,6 @@ fn entry(root: &Path, found: &RunFolder, state: &RunState) -> ListedRun {
     made.completed()
 }
 
-/// What the numbers of a run without a row tell, as those of a load test over several levels.
 fn take_document(made: &mut ListedRun, path: Option<&Path>) {
     let bytes = path.and_then(|path| std::fs::read(path).ok());
     let document: Json = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();

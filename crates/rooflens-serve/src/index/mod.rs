@@ -14,57 +14,54 @@ use serde_json::{Map, Value as Json};
 
 use crate::settings::DashboardError;
 
-pub(crate) use self::chosen::{ChosenRuns, Facet, RunChoice};
+pub(crate) use self::chosen::{COLUMNS, ChosenRuns, Facet, RunChoice};
 pub(crate) use self::folder::is_contained;
 
-/// Where a run is.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RunPlace {
-    /// A run directory.
     Folder(PathBuf),
-    /// A run of the store, with its row.
-    Stored {
-        /// Its id.
-        run_id: String,
-        /// Its row of the table `runs`.
-        row: Map<String, Json>,
-    },
+    Stored { run_id: String, row: Map<String, Json> },
 }
 
-/// A run, as lists show it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ListedRun {
-    /// What addresses name it by.
     pub(crate) id: String,
-    /// What people call it.
     pub(crate) name: String,
-    /// Where it is.
     pub(crate) place: RunPlace,
-    /// What it is and was made on, by column: `kind`, `model`, `device`, `engine`, `build`, `label`, `status`.
     pub(crate) words: BTreeMap<&'static str, String>,
-    /// Its tags.
     pub(crate) tags: Vec<String>,
     /// What runs must agree in to be compared, by column.
     pub(crate) compared: BTreeMap<&'static str, String>,
-    /// When it began, since 1970.
     pub(crate) began_unix_ns: Option<i64>,
-    /// Headline metrics by key.
     pub(crate) metrics: BTreeMap<String, f64>,
-    /// Whether it is still being made.
     pub(crate) is_live: bool,
-    /// Changes when its files do.
     pub(crate) version: String,
     /// All its words in small letters, to search in.
     searched: String,
 }
 
 impl ListedRun {
-    /// A word of it; empty where the run does not say.
+    /// A run of which nothing else is known.
+    fn new(id: String, name: String, place: RunPlace, version: String) -> Self {
+        ListedRun {
+            id,
+            name,
+            place,
+            version,
+            words: BTreeMap::new(),
+            tags: Vec::new(),
+            compared: BTreeMap::new(),
+            began_unix_ns: None,
+            metrics: BTreeMap::new(),
+            is_live: false,
+            searched: String::new(),
+        }
+    }
+
     pub(crate) fn word(&self, column: &str) -> &str {
         self.words.get(column).map_or("", String::as_str)
     }
 
-    /// What it has in a column: one word, several tags, or nothing.
     pub(crate) fn values<'a>(&'a self, column: &str) -> impl Iterator<Item = &'a str> {
         let tags = if column == "label" { self.tags.as_slice() } else { &[] };
         let word = Some(self.word(column)).filter(|word| column != "label" && !word.is_empty());
@@ -78,7 +75,6 @@ impl ListedRun {
         (self.began_unix_ns, natural(self.word("build")), natural(&self.name))
     }
 
-    /// What the index of runs knows of it.
     fn take(&mut self, run: &IndexedRun) {
         self.words = BTreeMap::from([
             ("run", run.text("run_id")),
@@ -106,14 +102,12 @@ impl ListedRun {
     }
 }
 
-/// All runs at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct RunIndex {
     /// Grows whenever something changed.
     pub(crate) generation: u64,
     /// The runs, newest first.
     pub(crate) runs: Vec<Arc<ListedRun>>,
-    /// Whether there are more than are shown.
     pub(crate) is_cut: bool,
     by_id: HashMap<String, usize>,
 }
@@ -131,22 +125,20 @@ impl RunIndex {
     }
 }
 
-/// Where the runs come from.
-#[derive(Debug)]
 pub(crate) enum RunSource {
-    /// A folder of run directories, as it really is.
     Folder(PathBuf),
-    /// A store, by its address.
     Store(String),
 }
 
 impl RunSource {
-    /// A folder, or the address of a store.
     pub(crate) fn open(text: &str) -> Result<Self, DashboardError> {
         if text.contains("://") {
             return Ok(RunSource::Store(text.to_owned()));
         }
-        let unreadable = |source| DashboardError::Folder { path: text.to_owned(), source };
+        let unreadable = |source: std::io::Error| {
+            let hint = "rooflens run and rooflens analyze -o write runs; name the folder that holds them";
+            DashboardError::settings(format!("{text} cannot be read: {source}"), hint)
+        };
         let folder = Path::new(text).canonicalize().map_err(unreadable)?;
         std::fs::read_dir(&folder).map_err(unreadable)?;
         match folder.join("store.json").is_file() {
@@ -155,7 +147,6 @@ impl RunSource {
         }
     }
 
-    /// The store, where it is one.
     pub(crate) fn store(&self) -> Option<&str> {
         match self {
             RunSource::Store(address) => Some(address),
@@ -163,7 +154,6 @@ impl RunSource {
         }
     }
 
-    /// What people call it.
     pub(crate) fn title(&self) -> String {
         match self {
             RunSource::Store(address) => address.clone(),

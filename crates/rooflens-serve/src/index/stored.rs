@@ -1,6 +1,5 @@
 //! Runs of a store: their rows are in its log.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -44,20 +43,10 @@ fn log_state(root: &Path) -> Option<String> {
 fn entry(run: &IndexedRun, characters: usize, state: &str) -> ListedRun {
     let (tenant, run_id) = (run.text("tenant"), run.text("run_id"));
     let version = format!("{state}-{}", hex_of(Json::Object(run.row.clone()).to_string().as_bytes(), 8));
-    let mut made = ListedRun {
-        id: hex_of(format!("{tenant}/{run_id}").as_bytes(), 8),
-        // As many characters as tell the runs of the store apart name one in every command.
-        name: run_id.chars().take(characters).collect(),
-        place: RunPlace::Stored { run_id, row: run.row.clone() },
-        words: BTreeMap::new(),
-        tags: Vec::new(),
-        compared: BTreeMap::new(),
-        began_unix_ns: None,
-        metrics: BTreeMap::new(),
-        is_live: false,
-        version,
-        searched: String::new(),
-    };
+    let id = hex_of(format!("{tenant}/{run_id}").as_bytes(), 8);
+    // As many characters as tell the runs of the store apart name one in every command.
+    let name = run_id.chars().take(characters).collect();
+    let mut made = ListedRun::new(id, name, RunPlace::Stored { run_id, row: run.row.clone() }, version);
     made.take(run);
     made.completed()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rooflens_report::Part;
-use rooflens_report::block::{Block, Cell, Column, Fact, Field, Table};
+use rooflens_report::block::{Block, Cell, Column, Fact, Field};
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
@@ -16,7 +16,6 @@ const ROUNDS: usize = 50;
 /// Bytes of a plan or a manifest.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// A step of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LiveStep {
     name: String,
@@ -26,7 +25,6 @@ pub(crate) struct LiveStep {
     now: String,
 }
 
-/// A round of a workload that has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LiveRound {
     step: String,
@@ -36,17 +34,14 @@ pub(crate) struct LiveRound {
     output_tokens: i64,
 }
 
-/// How far it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct LiveState {
     steps: Vec<LiveStep>,
     rounds: Vec<LiveRound>,
     load: Option<Json>,
-    /// Whether nothing more will come.
     pub(crate) is_finished: bool,
 }
 
-/// Follows a run.
 pub(crate) struct LiveRun {
     folder: PathBuf,
     state: LiveState,
@@ -56,7 +51,6 @@ pub(crate) struct LiveRun {
 }
 
 impl LiveRun {
-    /// Of the run at a folder.
     pub(crate) fn new(folder: &Path) -> Self {
         LiveRun {
             folder: folder.to_owned(),
@@ -67,7 +61,6 @@ impl LiveRun {
         }
     }
 
-    /// Looks at what was written since.
     pub(crate) fn look(&mut self) -> &LiveState {
         let run = RunDir::new(&self.folder);
         // Asked first: what was written before the end is read below.
@@ -143,7 +136,6 @@ impl LiveRun {
     }
 }
 
-/// The steps that a plan has.
 fn steps(folder: &Path) -> Vec<LiveStep> {
     let plan = document(&folder.join("plan.json")).unwrap_or_default();
     let of_process = |step: &&Json| step["kind"] == "process";
@@ -178,33 +170,30 @@ fn document(path: &Path) -> Option<Json> {
 }
 
 const STEPS: &[Field<LiveStep>] = &[
-    (Column::text("step", "Step"), |step| Cell::code(&step.name)),
-    (Column::text("state", "State"), |step| Cell::word(&step.state)),
-    (Column::number("duration_ns", "Time"), |step| {
-        Cell::or(step.duration_ns, Cell::Time, "it has not ended")
-    }),
-    (Column::text("now", "Last event"), |step| match step.now.is_empty() {
+    (Column::text("step", "Step"), |row| Cell::code(&row.name)),
+    (Column::text("state", "State"), |row| Cell::word(&row.state)),
+    (Column::number("duration_ns", "Time"), |row| Cell::or(row.duration_ns, Cell::Time, "it has not ended")),
+    (Column::text("now", "Last event"), |row| match row.now.is_empty() {
         true => Cell::missing("nothing was reported"),
-        false => Cell::text(&step.now),
+        false => Cell::text(&row.now),
     }),
-    (Column::text("purpose", "Purpose"), |step| Cell::text(&step.purpose)),
+    (Column::text("purpose", "Purpose"), |row| Cell::text(&row.purpose)),
 ];
 
 const ROUND: &[Field<LiveRound>] = &[
-    (Column::text("step", "Step"), |round| Cell::code(&round.step)),
-    (Column::number("round", "Round"), |round| Cell::Count(round.round)),
-    (Column::text("kind", "Kind"), |round| Cell::word(&round.kind)),
-    (Column::number("duration_ns", "Time"), |round| {
-        Cell::or(round.duration_ns, Cell::Time, "it was not reported")
+    (Column::text("step", "Step"), |row| Cell::code(&row.step)),
+    (Column::number("round", "Round"), |row| Cell::Count(row.round)),
+    (Column::text("kind", "Kind"), |row| Cell::word(&row.kind)),
+    (Column::number("duration_ns", "Time"), |row| {
+        Cell::or(row.duration_ns, Cell::Time, "it was not reported")
     }),
-    (Column::number("output_tokens", "Output tokens"), |round| match round.output_tokens {
+    (Column::number("output_tokens", "Output tokens"), |row| match row.output_tokens {
         0 => Cell::missing("no batch was reported"),
         tokens => Cell::Count(tokens),
     }),
 ];
 
 impl LiveState {
-    /// For people.
     pub(crate) fn parts(&self) -> Vec<Part> {
         let ended = self.steps.iter().filter(|step| step.duration_ns.is_some()).count();
         let running = self.steps.iter().find(|step| step.state == "running");
@@ -224,17 +213,16 @@ impl LiveState {
         let mut blocks = vec![Block::Lead(lead)];
         blocks.extend(self.load.as_ref().map(load));
         if !self.steps.is_empty() {
-            blocks.push(Block::Table(Table::new("live_steps", STEPS, &self.steps, usize::MAX)));
+            blocks.push(Block::table("live_steps", STEPS, &self.steps, usize::MAX));
         }
         if !self.rounds.is_empty() {
             blocks.push(Block::Heading("Rounds, newest first".to_owned()));
-            blocks.push(Block::Table(Table::new("live_rounds", ROUND, &self.rounds, usize::MAX)));
+            blocks.push(Block::table("live_rounds", ROUND, &self.rounds, usize::MAX));
         }
         vec![Part { name: "live", title: "In progress", blocks }]
     }
 }
 
-/// How far a load test is.
 fn load(told: &Json) -> Block {
     let count = |label: &str, key: &str| {
         Fact::new(label, Cell::or(told[key].as_i64(), Cell::Count, "it was not reported"))

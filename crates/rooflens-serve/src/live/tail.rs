@@ -11,8 +11,6 @@ const AT_FIRST: u64 = 1 << 20;
 /// A line that is longer is no line of ours.
 const LONGEST: usize = 1 << 20;
 
-/// A file that grows.
-#[derive(Debug)]
 pub(crate) struct Tail {
     path: PathBuf,
     at: Option<u64>,
@@ -20,12 +18,10 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// From the beginning of a file, which need not be there yet.
     pub(crate) fn new(path: PathBuf) -> Self {
         Tail { path, at: None, rest: Vec::new() }
     }
 
-    /// Whole lines that came since.
     pub(crate) fn lines(&mut self) -> Vec<Vec<u8>> {
         self.read().unwrap_or_default()
     }
@@ -37,7 +33,7 @@ impl Tail {
         let Some(length) = length else { return Ok(Vec::new()) };
         let at = match self.at {
             Some(at) if at <= length => at,
-            // It was written anew.
+            // It was written again from the beginning.
             Some(_) => 0,
             None => length.saturating_sub(AT_FIRST),
         };

@@ -6,7 +6,6 @@ use rooflens_report::Part;
 use rooflens_report::bench::{LevelRow, levels_part};
 use rooflens_report::block::{Block, Cell, Column, Fact, Field, Grade, Remark, Table};
 
-/// A metric with its interval.
 struct Measured {
     metric: &'static headline::HeadlineMetric,
     value: f64,
@@ -25,9 +24,7 @@ const MEASURED: &[Field<Measured>] = &[
     (Column::text("definition", "Definition"), |row| Cell::text(row.metric.definition)),
 ];
 
-/// The parts of its page.
 pub(crate) fn parts(document: &BenchDocument, levels: Vec<LevelRow>) -> Vec<Part> {
-    let count = |count: u64| Cell::Count(i64::try_from(count).unwrap_or(i64::MAX));
     let lead = match &document.why {
         Some(why) => why.sentence.clone(),
         None => format!("{} at {}.", document.server.model, document.load.offered),
@@ -37,9 +34,9 @@ pub(crate) fn parts(document: &BenchDocument, levels: Vec<LevelRow>) -> Vec<Part
         Fact::new("Model", Cell::text(&document.server.model)),
         Fact::new("Offered", Cell::text(&document.load.offered)),
         Fact::new("Workload", Cell::text(&document.workload)),
-        Fact::new("Sent", count(document.requests.sent)),
-        Fact::new("Completed", count(document.requests.completed)),
-        Fact::new("Failed", count(document.requests.failed)),
+        Fact::new("Sent", Cell::count(document.requests.sent)),
+        Fact::new("Completed", Cell::count(document.requests.completed)),
+        Fact::new("Failed", Cell::count(document.requests.failed)),
     ];
     facts.extend(
         document.slo_met.map(|is_met| Fact::new("SLO met", Cell::word(if is_met { "yes" } else { "no" }))),

@@ -1,4 +1,4 @@
-//! `/compare`: runs beside a baseline.
+//! `/compare`: runs next to a baseline.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,6 @@ use rooflens_core::{SharedObserver, compare, read_sides};
 use super::Pairs;
 use super::run::check;
 use crate::app::App;
-use crate::cache::KeptPage;
 use crate::fault::PageFault;
 use crate::frame::{page, text};
 use crate::index::{ListedRun, RunPlace, RunSource};
@@ -22,7 +21,6 @@ const MOST: usize = 8;
 /// Rows of a table.
 const ROWS: usize = 100;
 
-/// The page.
 pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Query(pairs): Pairs,
@@ -51,12 +49,7 @@ pub(crate) async fn get(
     }
     let words = |run: &Arc<ListedRun>| format!("{} {}", run.id, run.version);
     let key = format!("compare {}", runs.iter().map(words).collect::<Vec<_>>().join(" "));
-    let make = async {
-        let working = Arc::clone(&app);
-        let html = app.compute(move |observer| draw(&working.source, &runs, observer)).await?;
-        Ok::<_, PageFault>(KeptPage::new(html))
-    };
-    Ok(app.cache.get_or_make(&key, &app.metrics, make).await?.response(&headers))
+    app.page(&key, &headers, move |app, observer| draw(&app.source, &runs, observer)).await
 }
 
 fn draw(source: &RunSource, runs: &[Arc<ListedRun>], observer: &SharedObserver) -> Result<String, PageFault> {
@@ -87,7 +80,6 @@ fn draw(source: &RunSource, runs: &[Arc<ListedRun>], observer: &SharedObserver) 
     Ok(page("Comparison", "", &(order(runs) + &notes), &comparison.parts(ROWS), ""))
 }
 
-/// The runs, each with a link that makes it the baseline.
 fn order(runs: &[Arc<ListedRun>]) -> String {
     let link = |at: usize| {
         let others = (0..runs.len()).filter(|other| *other != at);

@@ -26,7 +26,6 @@ use crate::live::{LiveRun, LiveState};
 /// A sign of life, so that both ends notice when the other is gone.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// All of them.
 pub(crate) async fn list(State(app): State<Arc<App>>) -> Response {
     let index = app.index();
     let item = |run: &&Arc<crate::index::ListedRun>| {
@@ -62,7 +61,6 @@ fn folder(app: &App, id: &str) -> Result<(String, PathBuf), PageFault> {
     }
 }
 
-/// One of them, as it is now; a script follows it.
 pub(crate) async fn get(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, PageFault> {
     let (name, folder) = folder(&app, &id)?;
     let state = app.compute(move |_| Ok(LiveRun::new(&folder).look().clone())).await?;
@@ -78,7 +76,6 @@ pub(crate) async fn get(State(app): State<Arc<App>>, Path(id): Path<String>) -> 
     Ok(Html(page(&format!("{name} · in progress"), "/live", &html, &[], "")).into_response())
 }
 
-/// Who follows a run.
 struct Follower {
     run: Option<LiveRun>,
     sent: Option<LiveState>,
@@ -95,7 +92,6 @@ impl Drop for Follower {
     }
 }
 
-/// What is new of a run, as it comes.
 pub(crate) async fn events(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,

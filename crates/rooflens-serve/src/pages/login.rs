@@ -17,13 +17,11 @@ use crate::frame::{page, section};
 /// Guessing takes its time.
 const AFTER_A_GUESS: Duration = Duration::from_millis(500);
 
-/// What is given.
 #[derive(Deserialize)]
 pub(crate) struct Given {
     token: String,
 }
 
-/// The form.
 pub(crate) async fn get(State(app): State<Arc<App>>) -> Response {
     match app.tokens.is_wanted() {
         true => form("").into_response(),
@@ -31,7 +29,6 @@ pub(crate) async fn get(State(app): State<Arc<App>>) -> Response {
     }
 }
 
-/// A cookie for the token.
 pub(crate) async fn enter(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
@@ -50,7 +47,6 @@ pub(crate) async fn enter(
     Ok(([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response())
 }
 
-/// Forgets the cookie.
 pub(crate) async fn leave() -> Response {
     let cookie = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
     ([(header::SET_COOKIE, cookie)], Redirect::to("/login")).into_response()

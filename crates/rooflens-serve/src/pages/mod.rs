@@ -20,26 +20,21 @@ use crate::app::App;
 use crate::fault::PageFault;
 use crate::self_metrics::MEDIA_TYPE;
 
-/// The pairs of an address, in their order.
 pub(crate) type Pairs = Query<Vec<(String, String)>>;
 
-/// `/healthz`.
 pub(crate) async fn health() -> &'static str {
     "ok\n"
 }
 
-/// `/metrics`.
 pub(crate) async fn own_metrics(State(app): State<Arc<App>>) -> Response {
     ([(header::CONTENT_TYPE, MEDIA_TYPE)], app.metrics.text()).into_response()
 }
 
-/// Any other address.
 pub(crate) async fn nowhere() -> PageFault {
     PageFault::of(StatusCode::NOT_FOUND, "There is no such page.")
         .hint("The links beside the name Rooflens lead to all pages.")
 }
 
-/// An address that is there, asked for in another way.
 pub(crate) async fn not_so() -> PageFault {
     PageFault::of(StatusCode::METHOD_NOT_ALLOWED, "This page can only be read.")
 }

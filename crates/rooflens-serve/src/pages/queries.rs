@@ -18,7 +18,6 @@ use crate::frame::{page, section, sentence, text};
 /// Characters of a value.
 const LONGEST: usize = 500;
 
-/// All of them.
 pub(crate) async fn list(State(app): State<Arc<App>>) -> Response {
     let item = |query: &NamedQuery| {
         let (name, title) = (text(query.name()), text(query.title()));
@@ -33,7 +32,6 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Response {
     Html(page("Queries", "/queries", "", &parts, &html)).into_response()
 }
 
-/// One of them: its form, and its answer where it was asked.
 pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,

@@ -9,22 +9,19 @@ use axum::response::Response;
 use rooflens_analyze::compare::headline;
 use rooflens_core::SharedObserver;
 use rooflens_core::saved_report::{self, SavedReport};
-use rooflens_report::block::{Block, Cell, Column, Fact, Field, Table};
+use rooflens_report::block::{Block, Cell, Column, Fact, Field};
 use rooflens_report::{Extras, Part, linked_findings, linked_parts};
 use serde_json::{Map, Value as Json};
 
 use super::bench;
 use crate::app::App;
-use crate::cache::KeptPage;
 use crate::fault::PageFault;
-use crate::frame::{page, text, with_frame};
+use crate::frame::{minute, page, text, with_frame};
 use crate::index::{ListedRun, RunPlace, RunSource, is_contained};
-use crate::moment::minute;
 
 /// Bytes of the numbers that a page is made of: those of a trace of gigabytes are some megabytes.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The page.
 pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
@@ -32,12 +29,7 @@ pub(crate) async fn get(
 ) -> Result<Response, PageFault> {
     let run = app.index().find(&id).cloned().ok_or_else(PageFault::no_run)?;
     let key = format!("run {} {}", run.id, run.version);
-    let make = async {
-        let working = Arc::clone(&app);
-        let html = app.compute(move |observer| draw(&working.source, &run, observer)).await?;
-        Ok::<_, PageFault>(KeptPage::new(html))
-    };
-    Ok(app.cache.get_or_make(&key, &app.metrics, make).await?.response(&headers))
+    app.page(&key, &headers, move |app, observer| draw(&app.source, &run, observer)).await
 }
 
 fn draw(source: &RunSource, run: &ListedRun, observer: &SharedObserver) -> Result<String, PageFault> {
@@ -96,7 +88,6 @@ fn of_parts(run: &ListedRun, parts: &[Part]) -> String {
     page(&run.name, "", &tools(run), parts, "")
 }
 
-/// What can be done with a run.
 fn tools(run: &ListedRun) -> String {
     let live = match run.is_live {
         true => format!(" <a href=\"/live/{}\">Follow it</a>", text(&run.id)),
@@ -118,11 +109,10 @@ const METRICS: &[Field<(String, f64)>] = &[
     (Column::text("metric", "Metric"), |(key, _)| Cell::text(headline::title_of(key))),
     (Column::number("value", "Value"), |(key, value)| Cell::metric(key, *value)),
     (Column::text("definition", "Definition"), |(key, _)| {
-        Cell::text(headline::find(key).map_or("", |metric| metric.definition))
+        Cell::text(headline::find(key).map_or("", |row| row.definition))
     }),
 ];
 
-/// What the list of runs knows of it.
 fn summary(run: &ListedRun) -> Vec<Part> {
     let kind = match run.word("kind") {
         "trace" => "Trace",
@@ -151,7 +141,7 @@ fn summary(run: &ListedRun) -> Vec<Part> {
     known.extend(others.map(|(key, value)| (key.clone(), *value)));
     match known.is_empty() {
         true => blocks.push(Block::Text("This run has no metrics.".to_owned())),
-        false => blocks.push(Block::Table(Table::new("metrics", METRICS, &known, usize::MAX))),
+        false => blocks.push(Block::table("metrics", METRICS, &known, usize::MAX)),
     }
     vec![Part { name: "summary", title: "Summary", blocks }]
 }
@@ -161,7 +151,6 @@ const ROW: &[Field<(String, String)>] = &[
     (Column::text("value", "Value"), |(_, value)| Cell::code(value.clone())),
 ];
 
-/// A run of a store: its row and its metrics.
 fn stored(run: &ListedRun, row: &Map<String, Json>) -> Vec<Part> {
     let mut parts = summary(run);
     let plain = |value: &Json| match value {
@@ -173,7 +162,7 @@ fn stored(run: &ListedRun, row: &Map<String, Json>) -> Vec<Part> {
         .filter(|(name, value)| !value.is_null() && *name != "metrics")
         .map(|(name, value)| (name.clone(), plain(value)))
         .collect();
-    let table = Block::Table(Table::new("row", ROW, &rows, usize::MAX));
+    let table = Block::table("row", ROW, &rows, usize::MAX);
     parts.push(Part { name: "row", title: "Row of the table runs", blocks: vec![table] });
     parts
 }

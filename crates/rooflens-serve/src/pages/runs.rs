@@ -13,31 +13,9 @@ use super::Pairs;
 use crate::app::App;
 use crate::cache::KeptPage;
 use crate::fault::PageFault;
-use crate::frame::{page, section, select, text};
-use crate::index::{ChosenRuns, Facet, ListedRun, RunChoice, RunIndex};
-use crate::moment::minute;
+use crate::frame::{minute, page, section, select, text};
+use crate::index::{COLUMNS, ChosenRuns, Facet, ListedRun, RunChoice, RunIndex};
 
-/// Columns of the table: what they are ordered by, their title, whether they are numbers.
-const COLUMNS: &[(&str, &str, bool)] = &[
-    ("name", "Run", false),
-    ("began", "Began (UTC)", false),
-    ("kind", "Kind", false),
-    ("model", "Model", false),
-    ("device", "Device", false),
-    ("engine", "Engine", false),
-    ("build", "Build", false),
-    ("label", "Tags", false),
-    ("status", "Status", false),
-    ("tpot_p50_ns", "TPOT p50", true),
-    ("ttft_p50_ns", "TTFT p50", true),
-    ("output_tokens_per_s", "tokens/s", true),
-    ("decode_step_p50_ns", "Decode step p50", true),
-    ("prefill_step_p50_ns", "Prefill step p50", true),
-    ("step_p50_ns", "Step p50", true),
-    ("device_busy_share", "Device busy", true),
-];
-
-/// The page.
 pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Query(pairs): Pairs,
@@ -68,7 +46,6 @@ fn draw(title: &str, index: &RunIndex, choice: &RunChoice) -> String {
     page(&format!("Runs · {title}"), "/", &section("runs", "Runs", &html), &[], "")
 }
 
-/// The form of words and facets.
 pub(crate) fn choices(choice: &RunChoice, facets: &[Facet]) -> String {
     let chosen = |facet: &Facet| choice.facets.get(facet.column).map_or("", String::as_str).to_owned();
     let facet = |facet: &Facet| {
@@ -138,7 +115,6 @@ fn header(choice: &RunChoice, column: &'static str, title: &str, number: bool) -
     format!("<th{class}><a href=\"/?{}\">{}{arrow}</a></th>", text(&turned.address()), text(title))
 }
 
-/// What a run has in a column, in words; empty where it does not say.
 fn value(run: &ListedRun, column: &str) -> String {
     match column {
         "name" => run.name.clone(),

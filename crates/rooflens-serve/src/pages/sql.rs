@@ -17,13 +17,11 @@ use crate::frame::{page, section, text};
 const EXAMPLE: &str =
     "SELECT model, hardware, count(*) AS runs\nFROM runs\nGROUP BY model, hardware\nORDER BY runs DESC";
 
-/// What is asked.
 #[derive(Deserialize)]
 pub(crate) struct Question {
     sql: String,
 }
 
-/// The form.
 pub(crate) async fn get(State(app): State<Arc<App>>) -> Response {
     let parts = asking::refusal(&app).map(|refusal| refusal.parts()).unwrap_or_default();
     Html(page("SQL", "/sql", &form(&app, EXAMPLE), &parts, "")).into_response()

@@ -11,20 +11,17 @@ use rooflens_analyze::compare::trend::TrendOptions;
 use rooflens_core::run_index::mixed_columns;
 use rooflens_core::trend::trend_of;
 use rooflens_report::Part;
-use rooflens_report::block::{Block, Cell, Column, Field, Table};
+use rooflens_report::block::{Block, Cell, Column, Field};
 
 use super::Pairs;
 use crate::app::App;
-use crate::cache::KeptPage;
 use crate::fault::PageFault;
-use crate::frame::{page, section, select, text};
+use crate::frame::{minute, page, section, select, text};
 use crate::index::{ListedRun, RunChoice, RunIndex};
-use crate::moment::minute;
 
 /// Runs that a trend is of, the newest.
 const MOST: usize = 2_000;
 
-/// A run that has a value.
 struct TrendRow<'a> {
     key: &'a str,
     index: usize,
@@ -44,7 +41,6 @@ fn fields<'a>() -> [Field<TrendRow<'a>>; 3] {
     ]
 }
 
-/// The page.
 pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Query(pairs): Pairs,
@@ -53,11 +49,7 @@ pub(crate) async fn get(
 ) -> Result<Response, PageFault> {
     let index = app.index();
     let key = format!("trend {} {}", index.generation, raw.unwrap_or_default());
-    let make = async {
-        let html = app.compute(move |_| Ok(draw(&index, &pairs))).await?;
-        Ok::<_, PageFault>(KeptPage::new(html))
-    };
-    Ok(app.cache.get_or_make(&key, &app.metrics, make).await?.response(&headers))
+    app.page(&key, &headers, move |_, _| Ok(draw(&index, &pairs))).await
 }
 
 fn draw(index: &RunIndex, pairs: &[(String, String)]) -> String {
@@ -123,7 +115,7 @@ fn parts(runs: &[Arc<ListedRun>], key: &str) -> (Vec<Part>, Vec<String>) {
     let known = runs.iter().zip(values).filter_map(|(run, (name, value))| Some((run, name, value?)));
     let row = |(index, (run, name, value))| TrendRow { key, index, run: Arc::as_ref(run), name, value };
     let rows: Vec<TrendRow<'_>> = known.enumerate().map(row).collect();
-    let table = Block::Table(Table::new("trend_runs", &fields(), &rows, usize::MAX));
+    let table = Block::table("trend_runs", &fields(), &rows, usize::MAX);
     parts.push(Part { name: "trend_runs", title: "Runs, oldest first", blocks: vec![table] });
     (parts, notes)
 }

@@ -17,7 +17,6 @@ fn begin(root: &std::path::Path) {
     .unwrap();
 }
 
-/// The events of a run, line by line.
 fn follow(site: &Site) -> BufReader<TcpStream> {
     let id = site.run_address("now").trim_start_matches("/live/").to_owned();
     let mut stream = site.connect();

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::ValueHint;
 use clap::builder::PossibleValuesParser;
 use rooflens_core::bench::{
-    Api, ArrivalGaps, BenchRequest, BenchServer, HttpOptions, LoadExtent, LoadLevels, ModelOnDevice,
-    RateLevel, ScrapeOptions, ServerProfileRequest, Warmup, WorkerOptions, WorkloadOptions,
+    Api, ArrivalGaps, BenchRequest, BenchServer, ConversationSpec, LengthSpec, LoadLevels, LoadLimits,
+    LoadTarget, ModelOnDevice, PromptSource, RateLevel, ScrapeOptions, ServerProfileRequest,
+    SharedPrefixSpec, Warmup, WorkerOptions, WorkloadSpec,
 };
 use rooflens_core::cost::amount::seconds_or_none;
 use rooflens_core::error::{BenchError, Error};
@@ -19,7 +21,7 @@ use crate::error::CliError;
 /// How hard the server is loaded.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Load")]
-pub(crate) struct LoadArgs {
+struct LoadArgs {
     /// Concurrent users (closed loop): each sends its next request when the last one has ended; a list is run
     /// one after the other, as in 1,4,16
     #[arg(long, short = 'c', value_name = "N", value_delimiter = ',', value_parser = users, conflicts_with_all = ["rate", "find_rate"])]
@@ -71,7 +73,7 @@ pub(crate) struct LoadArgs {
 /// What is sent.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Workload")]
-pub(crate) struct WorkloadArgs {
+struct WorkloadArgs {
     /// Prompt length in tokens, 512 by default: 100, 100-200, normal:512,100, lognormal:512,0.8 or hist:128=3,1024=1
     #[arg(long, alias = "random-input-len", value_name = "LENGTH")]
     input_tokens: Option<String>,
@@ -126,7 +128,7 @@ pub(crate) struct WorkloadArgs {
 /// How the server is reached.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Connection")]
-pub(crate) struct ConnectionArgs {
+struct ConnectionArgs {
     /// Endpoint to call
     #[arg(long, value_name = "API", default_value = "completions",
           value_parser = PossibleValuesParser::new(Api::ALL.map(Api::name)))]
@@ -157,7 +159,7 @@ pub(crate) struct ConnectionArgs {
 /// What the server says of itself.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Server side")]
-pub(crate) struct ServerArgs {
+struct ServerArgs {
     /// Address of the server's Prometheus metrics; /metrics of the server by default
     #[arg(long, value_name = "URL")]
     metrics_url: Option<String>,
@@ -192,7 +194,7 @@ pub(crate) struct ServerArgs {
 /// What decoding is compared with.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Lower bound")]
-pub(crate) struct LowerBoundArgs {
+struct LowerBoundArgs {
     /// config.json of the model, or its folder: shows MFU and MBU of decoding over time
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     model_config: Option<PathBuf>,
@@ -204,25 +206,36 @@ pub(crate) struct LowerBoundArgs {
     tp: u64,
 }
 
-/// Everything but the target and the output.
+#[derive(clap::Args)]
 pub(crate) struct BenchArgs {
-    /// How hard.
-    pub(crate) load: LoadArgs,
-    /// With what.
-    pub(crate) workload: WorkloadArgs,
-    /// How it is reached.
-    pub(crate) connection: ConnectionArgs,
-    /// What the server says.
-    pub(crate) server: ServerArgs,
-    /// What it is compared with.
-    pub(crate) model: LowerBoundArgs,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    workload: WorkloadArgs,
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+    #[command(flatten)]
+    model: LowerBoundArgs,
 }
 
 /// Requests where neither a number nor a time is given, per user or per request and second.
 const REQUESTS: u64 = 200;
+const INPUT_TOKENS: LengthSpec = LengthSpec::Fixed(512);
+const OUTPUT_TOKENS: LengthSpec = LengthSpec::Fixed(128);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl BenchArgs {
-    /// The request.
+    /// Gives each round an end, if no flag does: each user, or a usual number of them, sends a few requests.
+    pub(crate) fn with_short_rounds(mut self) -> Self {
+        let users = self.load.concurrency.first().map_or(8, |users| *users as u64);
+        if self.load.is_endless() {
+            self.load.requests = Some(users.saturating_mul(4));
+        }
+        self
+    }
+
     pub(crate) fn request(
         self,
         targets: &[String],
@@ -275,25 +288,23 @@ impl BenchArgs {
         Ok(BenchRequest {
             server,
             model,
-            api,
-            http: HttpOptions {
+            target: LoadTarget {
+                url: String::new(),
+                api,
                 headers,
                 http2: self.connection.http2,
                 insecure: self.connection.insecure,
                 ca_file: self.connection.ca_file,
                 gzip: self.connection.gzip,
+                connect_timeout: CONNECT_TIMEOUT.min(self.connection.timeout),
                 timeout: self.connection.timeout,
             },
-            extent: LoadExtent {
-                requests,
-                duration: load.duration,
-                ramp: load.ramp,
-                drain: load.drain,
-                warmup: load.warmup,
-                threads: load.threads,
-            },
+            limits: LoadLimits { requests, duration: load.duration, drain: load.drain },
+            ramp: load.ramp,
+            warmup: load.warmup,
+            threads: load.threads,
             load: levels,
-            workload: self.workload.options(),
+            workload: self.workload.spec(api).map_err(Error::from)?,
             slo,
             fail_on,
             scrape: ScrapeOptions {
@@ -320,40 +331,58 @@ impl BenchArgs {
 }
 
 impl LoadArgs {
-    /// Whether nothing says when it ends.
     fn is_endless(&self) -> bool {
         self.requests.is_none() && self.duration.is_none() && self.replay.is_none()
-    }
-
-    /// Gives it an end, if nothing does: each user, or a usual number of them, sends a few requests per round.
-    pub(crate) fn or_short_rounds(self) -> Self {
-        let users = self.concurrency.first().map_or(8, |users| *users as u64);
-        let requests = if self.is_endless() { Some(users.saturating_mul(4)) } else { self.requests };
-        LoadArgs { requests, ..self }
     }
 }
 
 impl WorkloadArgs {
-    fn options(self) -> WorkloadOptions {
-        WorkloadOptions {
-            input_tokens: self.input_tokens,
-            output_tokens: self.output_tokens,
-            dataset: self.dataset,
-            dataset_format: self.dataset_format,
+    fn spec(self, api: Api) -> Result<WorkloadSpec, BenchError> {
+        let wrong = |flag: &str, why: String| BenchError::Workload(format!("{flag} {why}"));
+        let prefix = self.shared_prefix.as_deref().map(SharedPrefixSpec::from_str).transpose();
+        let shared_prefix = prefix.map_err(|why| wrong("--shared-prefix", why))?;
+        let prompts = match self.dataset {
+            Some(path) => PromptSource::of_file(path, self.dataset_format.as_deref())
+                .map_err(|why| wrong("--dataset-format", why))?,
+            None => PromptSource::Synthetic {
+                input_tokens: length("--input-tokens", self.input_tokens)?.unwrap_or(INPUT_TOKENS),
+                shared_prefix,
+            },
+        };
+        let default = matches!(prompts, PromptSource::Synthetic { .. }).then_some(OUTPUT_TOKENS);
+        let output_tokens = length("--output-tokens", self.output_tokens)?.or(default);
+        let tool_tokens = length("--tool-tokens", self.tool_tokens)?;
+        let conversation =
+            self.turns.map(|turns| ConversationSpec { turns, think: self.think_time, tool_tokens });
+        let mut extra_body = serde_json::Map::new();
+        for text in &self.extra_body {
+            let object: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_str(text).map_err(|error| {
+                    BenchError::Workload(format!("--extra-body is not a JSON object: {error}"))
+                })?;
+            extra_body.extend(object);
+        }
+        Ok(WorkloadSpec {
+            seed: self.seed,
             tokenizer: self.tokenizer,
-            token_ids: self.token_ids,
-            shared_prefix: self.shared_prefix,
-            turns: self.turns,
-            think_time: self.think_time,
-            tool_tokens: self.tool_tokens,
-            lora: self.lora,
+            output_tokens: output_tokens.filter(|_| api.is_streamed()),
+            conversation,
+            loras: self.lora,
             image: self.image,
-            extra_body: self.extra_body,
+            token_ids: self.token_ids,
             ignore_eos: self.ignore_eos,
             continuous_usage: self.continuous_usage,
-            seed: self.seed,
-        }
+            extra_body,
+            ..WorkloadSpec::of(api, prompts)
+        })
     }
+}
+
+fn length(flag: &str, text: Option<String>) -> Result<Option<LengthSpec>, BenchError> {
+    let parse = |text: String| {
+        text.parse::<LengthSpec>().map_err(|why| BenchError::Workload(format!("{flag} {text}: {why}")))
+    };
+    text.map(parse).transpose()
 }
 
 /// The server of the positional arguments: a URL, or `runtime=KIND` with flags as `server.FLAG=VALUE`.

@@ -1,144 +1,130 @@
-//! What may be typed, resolved into a command and a console. No clap type goes further than this file
-//! and the head of each command.
+//! What several commands take, resolved into plain requests: no clap type goes further than this folder and the head
+//! of each command.
 
 pub(crate) mod bench;
-pub mod format;
-mod groups;
-pub(crate) mod model;
-pub(crate) mod reading;
 pub(crate) mod store;
 
-use std::ffi::OsString;
+use std::path::PathBuf;
 
-use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
-use rooflens_core::exit::Exit;
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rooflens_core::cost::amount::whole;
+use rooflens_core::input::ReadOptions;
+use rooflens_core::model::ModelRequest;
+use rooflens_core::project;
 
-use crate::commands::Command;
-use crate::console::{self, Color, Console, Verbosity};
-use crate::output;
+use crate::error::CliError;
 
-const EXAMPLES: &str = "\
-Examples:
-  rooflens analyze trace.json.gz              where device time goes, on one screen
-  rooflens analyze traces/ -o runs/first      all ranks of a job, saved with an HTML report
-  rooflens explain devices.busy_ns            what a number means and how it is computed
-
-Exit codes: rooflens explain exit-codes";
-
-/// Help is no wider than this.
-const MAX_WIDTH: usize = 100;
-
-/// Where every microsecond of LLM inference goes.
-#[derive(Parser)]
-#[command(name = "rooflens", version, after_help = EXAMPLES, max_term_width = MAX_WIDTH)]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    command: Option<Command>,
-    #[command(flatten)]
-    shared: Shared,
+/// One of several values, each by its name.
+pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(
+    values: impl IntoIterator<Item = (&'static str, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let values: Vec<(&'static str, T)> = values.into_iter().collect();
+    let names = PossibleValuesParser::new(values.iter().map(|(name, _)| *name));
+    names.try_map(move |text| {
+        let found = values.iter().find(|(name, _)| *name == text);
+        found.map(|(_, value)| value.clone()).ok_or("no such value")
+    })
 }
 
-/// Flags of every command.
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    Text,
+    Json,
+    Csv,
+    Md,
+}
+
+impl OutputFormat {
+    pub(crate) fn is_json(self) -> bool {
+        self == OutputFormat::Json
+    }
+
+    pub(crate) fn text_or_json() -> impl TypedValueParser<Value = OutputFormat> {
+        only(&["text", "json"])
+    }
+
+    /// Of a command whose answer is no table.
+    pub(crate) fn without_csv() -> impl TypedValueParser<Value = OutputFormat> {
+        only(&["text", "json", "md"])
+    }
+}
+
+fn only(names: &'static [&'static str]) -> impl TypedValueParser<Value = OutputFormat> {
+    PossibleValuesParser::new(names).try_map(|name| OutputFormat::from_str(&name, false))
+}
+
+/// Which project a command is about, and who reads its answer.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Logging")]
-struct Shared {
-    /// When to use colours; NO_COLOR is respected
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
-    color: ColorArg,
-    /// Print no progress, notes or hints: only the result, and errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    quiet: bool,
-    /// Print how long each step takes
-    #[arg(short, long, global = true)]
-    verbose: bool,
+pub(crate) struct ProjectArgs {
+    /// Project folder; the surrounding one by default
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
+    format: OutputFormat,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum ColorArg {
-    Auto,
-    Always,
-    Never,
-}
-
-/// Flags that other programs have for what a command does here: the command, the flag, ours, and whether to say so.
-const OTHER_FLAGS: &[(&str, &str, &str, bool)] = &[
-    // Hydra's own short names, of several letters.
-    ("run", "-cn", "--config-name", false),
-    ("run", "-cp", "--config-path", false),
-    ("run", "-cd", "--config-dir", false),
-    ("config", "-cn", "--config-name", false),
-    ("config", "-cp", "--config-path", false),
-    ("config", "-cd", "--config-dir", false),
-    // Those of llm-perf-opt's scripts.
-    ("kernels top", "--topk", "--k", true),
-    ("kernels profile", "--config", "--from", true),
-    ("kernels profile", "--output-dir", "--output", true),
-    ("kernels analyze", "--output-dir", "--output", true),
-];
-
-/// What was typed, in our own flags, and what to say about those of others.
-fn typed() -> (Vec<OsString>, Vec<String>) {
-    let mut words: Vec<OsString> = std::env::args_os().collect();
-    let mut notes = Vec::new();
-    let plain = words.iter().skip(1).map(|word| word.to_string_lossy()).filter(|word| !word.starts_with('-'));
-    let named: Vec<String> = plain.take(2).map(|word| word.into_owned()).collect();
-    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let is_of = |of: &str| named.join(" ") == of || named.first().is_some_and(|command| command == of);
-    let known = OTHER_FLAGS.iter().filter(|(of, ..)| is_of(of));
-    for (_, theirs, ours, said) in known {
-        for word in &mut words[..end] {
-            let text = word.to_string_lossy().into_owned();
-            let rest = text.strip_prefix(theirs).filter(|rest| rest.is_empty() || rest.starts_with('='));
-            if let Some(rest) = rest {
-                *word = OsString::from(format!("{ours}{rest}"));
-                notes.extend(said.then(|| format!("note: {theirs} is called {ours} in Rooflens")));
-            }
-        }
+impl ProjectArgs {
+    pub(crate) fn root(&self) -> Result<PathBuf, CliError> {
+        Ok(project::root(self.project.as_deref())?)
     }
-    (words, notes)
-}
 
-/// The command to run, or how the program ended already: wrong usage, help, version.
-pub fn parse() -> Result<(Command, Console), Exit> {
-    let (words, notes) = typed();
-    let width = console::width().min(MAX_WIDTH);
-    let command = groups::grouped(Cli::command(), width);
-    let parsed = command.try_get_matches_from(words).and_then(|found| Cli::from_arg_matches(&found));
-    let cli = parsed.map_err(|error| {
-        // A closed pipe is the reader's right.
-        let _ = error.print();
-        match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Fine,
-            _ => Exit::Usage,
-        }
-    })?;
-    let console = cli.shared.resolve();
-    notes.iter().for_each(|note| console.say(note));
-    match cli.command {
-        Some(command) => Ok((command, console)),
-        None => {
-            let help = groups::grouped(Cli::command(), width).render_help();
-            let text = if console.screen(0).color { help.ansi().to_string() } else { help.to_string() };
-            output::text(&text).map_err(|error| error.exit())?;
-            Err(Exit::Fine)
-        }
+    pub(crate) fn is_json(&self) -> bool {
+        self.format.is_json()
     }
 }
 
-impl Shared {
-    fn resolve(&self) -> Console {
-        Console {
-            verbosity: match (self.quiet, self.verbose) {
-                (true, _) => Verbosity::Quiet,
-                (false, true) => Verbosity::Verbose,
-                (false, false) => Verbosity::Normal,
-            },
-            color: match self.color {
-                ColorArg::Auto => Color::Auto,
-                ColorArg::Always => Color::Always,
-                ColorArg::Never => Color::Never,
-            },
-        }
+/// How traces are read.
+#[derive(clap::Args)]
+#[group(id = "reading")]
+pub(crate) struct ReadingArgs {
+    /// Trace of the CUDA graph capture: gives the kernels of replayed graphs their module names. One for all
+    /// ranks, or one per rank
+    #[arg(long, value_name = "TRACE")]
+    capture: Vec<PathBuf>,
+    /// Keep paths, addresses, environment values and keys found in names; by default they are removed
+    #[arg(long)]
+    keep_private: bool,
+}
+
+impl ReadingArgs {
+    pub(crate) fn options(self) -> ReadOptions {
+        ReadOptions { captures: self.capture, keep_private: self.keep_private, gemms: Vec::new() }
+    }
+}
+
+/// What is known of what ran, besides the trace.
+#[derive(clap::Args)]
+#[group(id = "floor")]
+pub(crate) struct ModelArgs {
+    /// config.json of the model that ran, or its folder: shows how far each kernel is from its lower bound
+    #[arg(long, value_name = "PATH", help_heading = "Model that ran")]
+    model: Option<PathBuf>,
+    /// Device it ran on; by default the one that the trace names
+    #[arg(long, value_name = "NAME", help_heading = "Model that ran")]
+    hardware: Option<String>,
+    /// Tensor-parallel size; by default the number of ranks that the trace's collectives span
+    #[arg(long, value_name = "N", help_heading = "Model that ran")]
+    tp: Option<u64>,
+    /// Tokens in the KV cache per sequence; used only if the trace does not give it
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Model that ran")]
+    context: Option<u64>,
+    /// Batch size; used only if the trace does not give it
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Model that ran")]
+    batch: Option<u64>,
+    /// Weight dtype; used only if the config does not give it
+    #[arg(long, value_name = "FORMAT", help_heading = "Model that ran")]
+    dtype: Option<String>,
+    /// Use this model even if the trace contradicts it
+    #[arg(long, help_heading = "Model that ran")]
+    force: bool,
+}
+
+impl ModelArgs {
+    pub(crate) fn request(self) -> ModelRequest {
+        let ModelArgs { model, hardware, tp, context, batch, dtype, force } = self;
+        ModelRequest { model, hardware, tp, context, batch, dtype, force }
     }
 }

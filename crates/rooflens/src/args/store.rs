@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use rooflens_core::error::FleetError;
+use rooflens_core::Error;
 use rooflens_core::fleet::{AddRunsRequest, StoreAddedDocument, add};
 use rooflens_core::observer::SharedObserver;
 use rooflens_core::text::counted;
@@ -14,19 +14,16 @@ use crate::error::CliError;
 /// Where the store is that is named nowhere else.
 const ENVIRONMENT: &str = "ROOFLENS_STORE";
 
-/// The store of a command that needs one.
 pub(crate) fn address(given: Option<String>) -> Result<String, CliError> {
     let named = given.filter(|store| !store.is_empty()).or_else(named_store);
-    let missing = || FleetError::Choice(format!("which store? add --store DIR, or set {ENVIRONMENT}"));
-    Ok(named.ok_or_else(missing).map_err(rooflens_core::Error::from)?)
+    let missing = || Error::usage(format!("which store? add --store DIR, or set {ENVIRONMENT}"));
+    Ok(named.ok_or_else(missing)?)
 }
 
-/// The store that the environment names.
 pub(crate) fn named_store() -> Option<String> {
     std::env::var(ENVIRONMENT).ok().filter(|store| !store.is_empty())
 }
 
-/// Reads a day.
 pub(crate) fn day(text: &str) -> Result<String, String> {
     match rooflens_core::fleet::is_day(text) {
         true => Ok(text.to_owned()),
@@ -55,14 +52,12 @@ pub(crate) struct FilingArgs {
     set: Vec<(String, String)>,
 }
 
-/// Reads COLUMN=VALUE.
 pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write COLUMN=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
 }
 
 impl FilingArgs {
-    /// A request to add runs.
     pub(crate) fn request(self, runs: Vec<PathBuf>, store: String, day: Option<String>) -> AddRunsRequest {
         let set: BTreeMap<String, String> = self.set.into_iter().collect();
         AddRunsRequest { runs, store, tenant: self.tenant, day, set }
@@ -70,13 +65,12 @@ impl FilingArgs {
 }
 
 impl StoreArgs {
-    /// Whether there is a store.
     pub(crate) fn is_given(&self) -> bool {
         self.store.is_some()
     }
 
     /// Adds runs, where there is a store.
-    pub fn add(
+    pub(crate) fn add(
         self,
         runs: Vec<PathBuf>,
         observer: &SharedObserver,
@@ -89,7 +83,7 @@ impl StoreArgs {
             0 => Ok(()),
             failed => {
                 let fact = format!("{} not added to the store", counted(failed, "run"));
-                Err(rooflens_core::Error::from(FleetError::Unreadable { fact, hint: None }).into())
+                Err(Error::data(fact).into())
             }
         }
     }

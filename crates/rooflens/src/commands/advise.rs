@@ -7,11 +7,10 @@ use rooflens_core::advise::{AdviceRequest, advise};
 use rooflens_core::cost::amount::seconds;
 use rooflens_core::exit::Exit;
 
-use crate::args::format::OutputFormat;
-use crate::args::model::ModelArgs;
-use crate::commands::exit_of;
+use crate::args::{ModelArgs, OutputFormat};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::interrupt::exit_of;
 use crate::output::{self, Page};
 use crate::progress;
 
@@ -57,7 +56,6 @@ fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let request = AdviceRequest {
         inputs: args.inputs,

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use rooflens_analyze::Findings;
 use rooflens_core::analysis::analyze;
 use rooflens_core::document::AnalysisDocument;
+use rooflens_core::error::Hint;
 use rooflens_core::exit::Exit;
 use rooflens_core::input::{Input, open_input};
 use rooflens_core::run_index::id_at;
@@ -13,13 +14,11 @@ use rooflens_core::{report, saved};
 use rooflens_report::{CsvTable, MarkdownPage};
 use rooflens_schema::{Notes, RunDir};
 
-use crate::args::format::OutputFormat;
-use crate::args::model::ModelArgs;
-use crate::args::reading::ReadingArgs;
 use crate::args::store::StoreArgs;
-use crate::commands::exit_of;
+use crate::args::{ModelArgs, OutputFormat, ReadingArgs, one_of};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::interrupt::exit_of;
 use crate::{output, progress};
 
 const EXAMPLES: &str = "\
@@ -62,15 +61,16 @@ pub(crate) struct Args {
 }
 
 fn table_names() -> impl TypedValueParser<Value = CsvTable> {
-    let named = |name: String| CsvTable::ALL.iter().copied().find(|table| table.name() == name);
-    let names = PossibleValuesParser::new(CsvTable::ALL.iter().map(|table| table.name()));
-    names.try_map(move |name| named(name).ok_or("no such table"))
+    one_of(CsvTable::ALL.iter().map(|table| (table.name(), *table)))
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if let Some(table) = args.table.filter(|_| args.format != OutputFormat::Csv) {
-        return Err(CliError::TableWithoutCsv { table: table.name() });
+        let command = format!("rooflens analyze --format csv --table {} …", table.name());
+        return Err(CliError::usage(
+            "--table needs --format csv",
+            Hint::leading("add --format csv:", command),
+        ));
     }
     let observer = progress::observer(console, progress::READING);
     let notes = Notes::default();
@@ -113,7 +113,7 @@ fn show(
         OutputFormat::Md => output::text(&rooflens_report::markdown(findings, MarkdownPage::Report)),
         OutputFormat::Json => {
             console.warn_of_loss(&findings.notes);
-            output::json(&AnalysisDocument(findings), console.is_read_by_people())
+            output::json(&AnalysisDocument(findings))
         }
         OutputFormat::Csv => {
             console.warn_of_loss(&findings.notes);

@@ -6,8 +6,8 @@ use clap::Subcommand;
 use rooflens_collect::project::assets::variants::{SubsetRequest, VariantOrigin, VariantRequest};
 use rooflens_core::exit::Exit;
 
+use crate::args::ProjectArgs;
 use crate::assets::{self, Assets, LinkRequest};
-use crate::commands::ProjectArgs;
 use crate::console::Console;
 use crate::error::CliError;
 
@@ -194,7 +194,6 @@ struct ReadmeArgs {
     project: ProjectArgs,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let open = |chosen: &Chosen| Assets::open(&chosen.project.root()?, &chosen.names);
     match args.what {

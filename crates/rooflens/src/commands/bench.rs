@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use clap::ValueHint;
 use rooflens_core::bench::{self, BenchOutcome, BenchRequest, OtherServer};
 use rooflens_core::compare::Gate;
+use rooflens_core::error::Hint;
 use rooflens_core::exit::Exit;
 use rooflens_core::project::from_here;
 
-use crate::args::bench::{
-    BenchArgs, ConnectionArgs, LoadArgs, LowerBoundArgs, ServerArgs, WorkloadArgs, server_url,
-};
-use crate::args::format::OutputFormat;
+use crate::args::OutputFormat;
+use crate::args::bench::{BenchArgs, server_url};
 use crate::args::store::StoreArgs;
 use crate::commands::compare;
 use crate::console::Console;
@@ -61,15 +60,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 16, requires = "against", value_parser = clap::value_parser!(u16).range(10..))]
     rounds: u16,
     #[command(flatten)]
-    load: LoadArgs,
-    #[command(flatten)]
-    workload: WorkloadArgs,
-    #[command(flatten)]
-    connection: ConnectionArgs,
-    #[command(flatten)]
-    server_side: ServerArgs,
-    #[command(flatten)]
-    lower_bound: LowerBoundArgs,
+    bench: BenchArgs,
     /// Save the run: tables of every request and token, numbers and an HTML report
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
     output: Option<PathBuf>,
@@ -80,18 +71,12 @@ pub(crate) struct Args {
     format: OutputFormat,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
-    let resolved = BenchArgs {
-        load: if args.against.is_some() { args.load.or_short_rounds() } else { args.load },
-        workload: args.workload,
-        connection: args.connection,
-        server: args.server_side,
-        model: args.lower_bound,
-    };
+    let resolved = if args.against.is_some() { args.bench.with_short_rounds() } else { args.bench };
     let folder = args.output.clone();
     if args.store.is_given() && folder.is_none() {
-        return Err(CliError::StoreNeedsOutput);
+        let hint = Hint::words("-o keeps every request and token; the store keeps the requests");
+        return Err(CliError::usage("--store needs -o DIR in a load test", hint));
     }
     let request = resolved.request(&args.server, args.model, args.slo, args.fail_on, args.output)?;
     if let Some(url) = args.against {
@@ -108,7 +93,6 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     Ok(judge(&done, console))
 }
 
-/// Two servers in turns.
 fn run_against(
     request: &BenchRequest,
     other: &OtherServer,

@@ -47,14 +47,12 @@ pub(crate) struct WorkerTlsArgs {
 }
 
 impl WorkerTlsArgs {
-    /// As the library takes it.
     pub(crate) fn tls(self) -> Option<WorkerTls> {
         let (authority, certificate, key) = (self.worker_ca?, self.worker_cert?, self.worker_key?);
         Some(WorkerTls { authority, certificate, key })
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let observer = progress::observer(console, "ending the load test that is being sent");
     let request = WorkerRequest { listen: args.listen, token_file: args.token_file, tls: args.tls.tls() };

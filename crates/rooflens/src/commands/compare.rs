@@ -4,13 +4,15 @@ use std::path::PathBuf;
 
 use clap::ValueHint;
 use rooflens_core::compare::{self, Comparison, ExportFormat, Gate};
+use rooflens_core::error::Hint;
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::checkout;
 use rooflens_core::run_index::RunFilter;
 use rooflens_core::saved;
+use rooflens_core::shell::word;
 use rooflens_report::compare::html;
 
-use crate::args::format::OutputFormat;
+use crate::args::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output::{self, Page};
@@ -79,22 +81,29 @@ struct OutputArgs {
     limit: usize,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let gates = args.fail_on.iter().map(|text| Gate::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let exports = args.export.chunks_exact(2);
     let exports = exports.map(|pair| Ok((ExportFormat::named(&pair[0])?, PathBuf::from(&pair[1]))));
     let exports = exports.collect::<Result<Vec<_>, CliError>>()?;
     let inputs: Vec<PathBuf> = args.baseline.into_iter().chain(args.inputs).collect();
-    let filter = RunFilter::parse(&args.only).map_err(rooflens_core::Error::from)?;
+    let filter = RunFilter::parse(&args.only)?;
     let observer = progress::observer(console, progress::READING);
     if let Some(store) = inputs.iter().find(|input| args.store.is_none() && names_store(input)) {
-        return Err(CliError::StoreAsInput { store: store.clone() });
+        let (shown, store) = (store.display(), word(store));
+        let hint = Hint::leading(
+            format!("rooflens runs {store} lists their ids; then"),
+            format!("rooflens compare ID ID --store {store}"),
+        );
+        return Err(CliError::usage(
+            format!("{shown} is a store: name its runs that are to be compared"),
+            hint,
+        ));
     }
     let chooses = !filter.is_empty() || args.by.is_some();
     let folder = match inputs.as_slice() {
         [folder] if args.store.is_none() && holds_runs(folder, chooses) => Some(folder),
-        _ if chooses => return Err(CliError::NotOneFolder),
+        _ if chooses => return Err(CliError::not_one_folder()),
         _ => None,
     };
     if let Some(folder) = folder {
@@ -109,7 +118,6 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     answer(&compare::compare(sides, &gates)?, &args.output, &exports, console)
 }
 
-/// Shows a comparison, writes what was asked for, and judges.
 fn answer(
     comparison: &Comparison,
     output: &OutputArgs,
@@ -128,7 +136,6 @@ fn answer(
     Ok(if comparison.is_failed() { Exit::Gate } else { Exit::Fine })
 }
 
-/// Prints a comparison.
 pub(crate) fn show(
     comparison: &Comparison,
     limit: usize,
@@ -142,7 +149,7 @@ pub(crate) fn show(
 }
 
 /// Says which gates failed, and which could not have.
-pub fn judge(comparison: &Comparison, console: &Console) {
+pub(crate) fn judge(comparison: &Comparison, console: &Console) {
     for result in &comparison.gates {
         if result.failed {
             let why = match comparison.is_unlike(result) {

@@ -1,9 +1,7 @@
 //! `rooflens completions`: the Tab key.
 
-use clap::CommandFactory;
 use rooflens_core::exit::Exit;
 
-use crate::args::Cli;
 use crate::error::CliError;
 use crate::output;
 
@@ -22,10 +20,9 @@ pub(crate) struct Args {
     shell: clap_complete::Shell,
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &Args) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, whole: fn() -> clap::Command) -> Result<Exit, CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "rooflens", &mut script);
+    clap_complete::generate(args.shell, &mut whole(), "rooflens", &mut script);
     output::with(|out| out.write_all(&script))?;
     Ok(Exit::Fine)
 }

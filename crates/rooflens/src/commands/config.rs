@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use clap::builder::TypedValueParser;
 use clap::{Subcommand, ValueEnum};
 use rooflens_compose::CompositionView;
 use rooflens_core::exit::Exit;
 use rooflens_core::project;
 
-use crate::args::format::OutputFormat;
+use crate::args::{OutputFormat, one_of};
 use crate::config::{self, Shown};
 use crate::console::Console;
 use crate::error::CliError;
@@ -89,8 +90,8 @@ struct ShowArgs {
     #[command(flatten)]
     place: Place,
     /// Part to show: the job's config, Hydra's own, or both
-    #[arg(long, value_enum, default_value = "job", value_name = "PART", help_heading = "Output")]
-    cfg: Cfg,
+    #[arg(long, value_parser = views(), default_value = "job", value_name = "PART", help_heading = "Output")]
+    cfg: CompositionView,
     /// Resolve interpolations
     #[arg(long, help_heading = "Output")]
     resolve: bool,
@@ -161,12 +162,9 @@ impl Place {
     }
 }
 
-/// A part of a composition.
-#[derive(Clone, Copy, ValueEnum)]
-pub(super) enum Cfg {
-    Job,
-    Hydra,
-    All,
+/// Parts of a composition.
+pub(super) fn views() -> impl TypedValueParser<Value = CompositionView> {
+    one_of([("job", CompositionView::Job), ("hydra", CompositionView::Hydra), ("all", CompositionView::All)])
 }
 
 /// How a config was composed.
@@ -179,12 +177,11 @@ pub(super) enum Info {
     Searchpath,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     match args.what {
         What::Show(args) => {
             let shown = match args.origins {
-                true => Shown::Origins { view: view(args.cfg), resolve: args.resolve },
+                true => Shown::Origins { view: args.cfg, resolve: args.resolve },
                 false => shown(args.cfg, args.package, args.resolve, args.info),
             };
             config::show(&args.place.question(args.jobs), &shown, console)?;
@@ -198,7 +195,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
                 dry_run: args.dry_run,
                 json: args.format == OutputFormat::Json,
             };
-            config::migrate::migrate(&asked, console)?;
+            config::migrate::migrate(&asked)?;
         }
         What::Groups(place) => {
             let none = Jobs { multirun: false, overrides: Vec::new() };
@@ -208,21 +205,17 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     Ok(Exit::Fine)
 }
 
-/// What of a composition is shown.
-pub(super) fn shown(cfg: Cfg, package: Option<String>, resolve: bool, info: Option<Info>) -> Shown {
+pub(super) fn shown(
+    view: CompositionView,
+    package: Option<String>,
+    resolve: bool,
+    info: Option<Info>,
+) -> Shown {
     match info {
         Some(Info::All) => Shown::Everything,
         Some(Info::Defaults) => Shown::Defaults,
         Some(Info::DefaultsTree) => Shown::DefaultsTree,
         Some(Info::Searchpath) => Shown::SearchPath,
-        Some(Info::Config) | None => Shown::Config { view: view(cfg), package, resolve },
-    }
-}
-
-fn view(cfg: Cfg) -> CompositionView {
-    match cfg {
-        Cfg::Job => CompositionView::Job,
-        Cfg::Hydra => CompositionView::Hydra,
-        Cfg::All => CompositionView::All,
+        Some(Info::Config) | None => Shown::Config { view, package, resolve },
     }
 }

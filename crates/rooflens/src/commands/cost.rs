@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use rooflens_core::cost::amount::{Numbers, positive, rate, seconds, whole};
 use rooflens_core::cost::question::Setting;
 use rooflens_core::cost::{CostQuestion, cost, destination};
@@ -12,7 +11,7 @@ use rooflens_cost::pass::LatentOrder;
 use rooflens_cost::setup::VisionSharding;
 use rooflens_report::cost::terminal;
 
-use crate::args::format::OutputFormat;
+use crate::args::{OutputFormat, one_of};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
@@ -97,8 +96,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RATE", value_parser = rate, help_heading = "Devices")]
     inter_node: Option<f64>,
     /// How the vision tower is sharded over the tensor-parallel devices
-    #[arg(long, value_enum, value_name = "HOW", default_value = "tensor", help_heading = "Devices")]
-    vision_parallel: VisionArg,
+    #[arg(long, value_parser = one_of([("tensor", VisionSharding::Tensor), ("data", VisionSharding::Data)]), value_name = "HOW", default_value = "tensor", help_heading = "Devices")]
+    vision_parallel: VisionSharding,
     /// Fraction of device memory that may be used
     #[arg(long, value_name = "SHARE", default_value_t = 0.9, help_heading = "Devices")]
     usable: f64,
@@ -117,8 +116,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Design")]
     set: Vec<Setting>,
     /// Keep this total constant by adjusting another key (see --by)
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Design")]
-    hold: Option<HeldArg>,
+    #[arg(long, value_parser = one_of([("params", Held::Params), ("flops", Held::Flops), ("kv", Held::Kv)]), value_name = "WHAT", help_heading = "Design")]
+    hold: Option<Held>,
     /// Key to adjust for --hold
     #[arg(long, value_name = "KEY", requires = "hold", help_heading = "Design")]
     by: Option<String>,
@@ -126,8 +125,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOW", default_value = "uniform", help_heading = "Design")]
     routing: String,
     /// MLA: absorbed or expanded up-projection; auto is absorbed in decode, expanded in prefill
-    #[arg(long, value_enum, value_name = "ORDER", default_value = "auto", help_heading = "Design")]
-    mla: MlaArg,
+    #[arg(long, value_parser = orders(), value_name = "ORDER", default_value = "auto", help_heading = "Design")]
+    mla: LatentOrder,
 
     /// Target time to first token
     #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Targets")]
@@ -155,27 +154,14 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum HeldArg {
-    Params,
-    Flops,
-    Kv,
+fn orders() -> impl clap::builder::TypedValueParser<Value = LatentOrder> {
+    one_of([
+        ("auto", LatentOrder::ByPhase),
+        ("absorbed", LatentOrder::Absorbed),
+        ("expanded", LatentOrder::Expanded),
+    ])
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum VisionArg {
-    Tensor,
-    Data,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum MlaArg {
-    Auto,
-    Absorbed,
-    Expanded,
-}
-
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let (format, operators) = (args.format, args.operators);
     let (figures, folder) = (args.figures.clone(), args.output.clone());
@@ -183,7 +169,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     // Nothing is printed where nothing can be saved.
     let run = folder.as_deref().map(destination).transpose()?;
     match format {
-        OutputFormat::Json => output::json(&answer.document(), console.is_read_by_people())?,
+        OutputFormat::Json => output::json(&answer.document())?,
         OutputFormat::Csv => output::text(&answer.csv())?,
         OutputFormat::Md => output::text(&answer.markdown())?,
         OutputFormat::Text => {
@@ -226,28 +212,17 @@ impl Args {
             dp: self.dp.0,
             node_size: self.node_size,
             inter_node: self.inter_node,
-            vision: match self.vision_parallel {
-                VisionArg::Tensor => VisionSharding::Tensor,
-                VisionArg::Data => VisionSharding::Data,
-            },
+            vision: self.vision_parallel,
             usable: self.usable,
             dtype: self.dtype,
             kv_dtype: self.kv_dtype,
             state_dtype: self.state_dtype,
             assume: self.assume,
             set: self.set,
-            hold: self.hold.map(|held| match held {
-                HeldArg::Params => Held::Params,
-                HeldArg::Flops => Held::Flops,
-                HeldArg::Kv => Held::Kv,
-            }),
+            hold: self.hold,
             by: self.by,
             routing: self.routing,
-            latent: match self.mla {
-                MlaArg::Auto => LatentOrder::ByPhase,
-                MlaArg::Absorbed => LatentOrder::Absorbed,
-                MlaArg::Expanded => LatentOrder::Expanded,
-            },
+            latent: self.mla,
             ttft: self.ttft,
             tpot: self.tpot,
         }

@@ -4,7 +4,7 @@ use rooflens_core::doctor::{self, CheckStatus, Diagnosis, DoctorCheck, Machine};
 use rooflens_core::exit::Exit;
 use rooflens_core::text::printable;
 
-use crate::args::format::OutputFormat;
+use crate::args::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
@@ -38,16 +38,11 @@ pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
         args.python.as_deref(),
         args.deep,
     ));
-    match args.format {
-        OutputFormat::Text | OutputFormat::Csv | OutputFormat::Md => output::text(&text(&checks))?,
-        OutputFormat::Json => {
-            output::json(&Diagnosis::new(checks), console.is_read_by_people())?;
-        }
-    }
+    let screen = text(&checks);
+    output::answer(args.format.is_json(), &Diagnosis::new(checks), || screen)?;
     Ok(Exit::Fine)
 }
 
-/// Checks for people, a line each, with what helps.
 pub(crate) fn text(checks: &[DoctorCheck]) -> String {
     let mut text = String::new();
     for check in checks {

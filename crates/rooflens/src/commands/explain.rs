@@ -3,8 +3,7 @@
 use rooflens_core::exit::Exit;
 use rooflens_core::glossary::{self, Explanation, Meaning};
 
-use crate::args::format::OutputFormat;
-use crate::commands::list::columns;
+use crate::args::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
@@ -29,20 +28,12 @@ pub(crate) struct Args {
     format: OutputFormat,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let name = args.words.join(" ");
     let meanings = glossary::explain(&name)?;
-    match args.format {
-        OutputFormat::Text | OutputFormat::Csv | OutputFormat::Md => {
-            let width = console.screen(0).width;
-            let texts: Vec<String> = meanings.iter().map(|meaning| text(meaning, width)).collect();
-            output::text(&texts.join("\n"))?;
-        }
-        OutputFormat::Json => {
-            output::json(&Explanation::new(name, meanings), console.is_read_by_people())?;
-        }
-    }
+    let width = console.screen(0).width;
+    let texts: Vec<String> = meanings.iter().map(|meaning| text(meaning, width)).collect();
+    output::answer(args.format.is_json(), &Explanation::new(name, meanings), || texts.join("\n"))?;
     Ok(Exit::Fine)
 }
 
@@ -65,7 +56,7 @@ fn text(meaning: &Meaning, width: usize) -> String {
             })
             .collect();
         let rows: Vec<(&str, &str)> = abouts.iter().map(|(name, about)| (*name, about.as_str())).collect();
-        lines.push(columns(&rows, width).trim_end().to_owned());
+        lines.push(output::columns(&rows, width).trim_end().to_owned());
     }
     lines.join("\n") + "\n"
 }

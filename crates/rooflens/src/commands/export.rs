@@ -8,11 +8,10 @@ use rooflens_core::input::open_input;
 use rooflens_core::{perfetto, saved};
 use rooflens_schema::Notes;
 
-use crate::args::model::ModelArgs;
-use crate::args::reading::ReadingArgs;
-use crate::commands::exit_of;
+use crate::args::{ModelArgs, ReadingArgs};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::interrupt::exit_of;
 use crate::{output, progress};
 
 const EXAMPLES: &str = "\
@@ -47,7 +46,6 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if let Some(store) = &args.store {
         return statements(store, &args.inputs, args.views, args.output);
@@ -63,7 +61,6 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     Ok(exit_of(stopped))
 }
 
-/// Statements for an engine that people keep their data in.
 fn statements(store: &str, inputs: &[PathBuf], views: bool, to: Option<PathBuf>) -> Result<Exit, CliError> {
     let name = inputs.first().map(|input| input.display().to_string()).unwrap_or_default();
     let target = ExportTarget::parse(&name, views)?;

@@ -1,11 +1,11 @@
 //! `rooflens externals`: reference sources under `third_party/`, pinned in one lock.
 
 use clap::Subcommand;
-use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
 use rooflens_collect::project::externals::{AddRequest, SourceKind, SyncRequest};
 use rooflens_core::exit::Exit;
 
-use crate::commands::ProjectArgs;
+use crate::args::{ProjectArgs, one_of};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::externals;
@@ -64,8 +64,8 @@ struct AddArgs {
     #[arg(value_name = "URL|REPO")]
     url: String,
     /// How to store it
-    #[arg(long, value_name = "KIND", value_parser = kind_names())]
-    kind: Option<String>,
+    #[arg(long, value_name = "KIND", value_parser = kinds())]
+    kind: Option<SourceKind>,
     /// Name and folder; the last part of the address by default
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -149,11 +149,10 @@ struct StatusArgs {
     project: ProjectArgs,
 }
 
-fn kind_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(SourceKind::ALL.iter().map(|kind| kind.name()))
+fn kinds() -> impl TypedValueParser<Value = SourceKind> {
+    one_of(SourceKind::ALL.iter().map(|kind| (kind.name(), *kind)))
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let open = |project: &ProjectArgs| externals::open(&project.root()?);
     match args.what {
@@ -174,9 +173,6 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         }
         What::Add(AddArgs { url, kind, name, revision, paths, how: How { dry_run, force }, project }) => {
             let url = externals::address(url);
-            let kind = kind
-                .as_deref()
-                .and_then(|name| SourceKind::ALL.iter().copied().find(|kind| kind.name() == name));
             let kind = kind.unwrap_or_else(|| SourceKind::default_for(&url, &paths));
             let request = AddRequest { kind, url, revision, name, paths, dry_run, force };
             externals::add(&open(&project)?, &request, project.is_json(), console)

@@ -9,7 +9,7 @@ use rooflens_core::shell::word;
 use rooflens_core::text::aligned;
 use rooflens_report::format::amount;
 
-use crate::args::format::OutputFormat;
+use crate::args::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::{output, progress};
@@ -68,7 +68,6 @@ struct MeasureArgs {
     format: OutputFormat,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let What::Measure(args) = args.what;
     let is_named = args.output.is_some();
@@ -82,10 +81,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     };
     let observer = progress::observer(console, progress::MEASURING);
     let Some(found) = hardware::measure(&request, &observer)? else { return Ok(Exit::Interrupted) };
-    match args.format {
-        OutputFormat::Json => output::json(&found.document(), console.is_read_by_people())?,
-        _ => output::text(&text(&found, is_named))?,
-    }
+    output::answer(args.format.is_json(), &found.document(), || text(&found, is_named))?;
     Ok(Exit::Fine)
 }
 

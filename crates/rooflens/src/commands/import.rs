@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rooflens_core::bench::{import_results, is_result};
-use rooflens_core::error::Error;
+use rooflens_core::error::{Error, Hint};
 use rooflens_core::exit::Exit;
 use rooflens_core::input::{Input, ReadOptions, open_input};
 use rooflens_core::text::counted;
@@ -11,9 +11,9 @@ use rooflens_core::{job, saved, shell};
 use rooflens_schema::Notes;
 
 use crate::args::store::StoreArgs;
-use crate::commands::exit_of;
 use crate::console::Console;
 use crate::error::CliError;
+use crate::interrupt::exit_of;
 use crate::progress;
 
 const EXAMPLES: &str = "\
@@ -41,7 +41,6 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if let [only] = args.inputs.as_slice()
         && is_result(only)
@@ -56,7 +55,11 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if let Input::Run(read) = &input
         && saved::same_folder(read.root(), run.root())
     {
-        return Err(Error::SameRun { path: args.output }.into());
+        let path = args.output;
+        let hint =
+            Hint::leading("to write its report again:", format!("rooflens report {}", shell::word(&path)));
+        let message = format!("{} is the input run: it already has its tables", path.display());
+        return Err(Error::usage(message).hinted(hint).into());
     }
     let stopped = job::import(&input, &notes, &run, &observer)?;
     console.warn_of_loss(&notes.rows());
@@ -66,7 +69,6 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     Ok(exit_of(stopped))
 }
 
-/// The result of another serving benchmark.
 fn import_bench(path: &Path, folder: &Path, store: StoreArgs, console: &Console) -> Result<Exit, CliError> {
     let mut runs = Vec::new();
     for (run, document) in import_results(path, folder)? {

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use rooflens_collect::project::skeleton::{self, Existing, PackageManager, SkeletonOptions};
 use rooflens_core::exit::Exit;
 use rooflens_core::project::InitDocument;
 use rooflens_core::shell::word;
 
-use crate::args::format::OutputFormat;
+use crate::args::{OutputFormat, one_of};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
@@ -27,8 +26,8 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Manager of its Python packages
-    #[arg(long, value_enum, value_name = "TOOL")]
-    with: Option<With>,
+    #[arg(long, value_parser = one_of([("pixi", PackageManager::Pixi), ("pyproject", PackageManager::Pyproject)]), value_name = "TOOL")]
+    with: Option<PackageManager>,
     /// Use a folder that is not empty; existing files are not changed
     #[arg(long)]
     force: bool,
@@ -37,34 +36,20 @@ pub(crate) struct Args {
     format: OutputFormat,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum With {
-    Pixi,
-    Pyproject,
-}
-
-/// Runs the command.
 pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let options = SkeletonOptions {
-        environment: args.with.map(|with| match with {
-            With::Pixi => PackageManager::Pixi,
-            With::Pyproject => PackageManager::Pyproject,
-        }),
+        environment: args.with,
         existing: if args.force { Existing::Complete } else { Existing::Refuse },
     };
     let written = skeleton::write(&args.folder, &options)?;
-    match args.format {
-        OutputFormat::Json => {
-            output::json(&InitDocument::new(&written), console.is_read_by_people())?;
-        }
-        OutputFormat::Text | OutputFormat::Csv | OutputFormat::Md => {
-            let mut text = format!("{}: {} files made", args.folder.display(), written.made.len());
-            if !written.kept.is_empty() {
-                text.push_str(&format!(", {} left unchanged", written.kept.len()));
-            }
-            output::text(&format!("{text}\n"))?;
-            console.say(&format!("next: cd {} && rooflens run", word(&args.folder)));
-        }
+    let kept = match written.kept.len() {
+        0 => String::new(),
+        kept => format!(", {kept} left unchanged"),
+    };
+    let screen = || format!("{}: {} files made{kept}\n", args.folder.display(), written.made.len());
+    output::answer(args.format.is_json(), &InitDocument::new(&written), screen)?;
+    if !args.format.is_json() {
+        console.say(&format!("next: cd {} && rooflens run", word(&args.folder)));
     }
     Ok(Exit::Fine)
 }

@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{Subcommand, ValueEnum, ValueHint};
 use rooflens_core::exit::Exit;
 use rooflens_core::kernels::{self, ProfileRequest, ProfiledKernels, ProfiledRequest, TopRequest};
 use rooflens_schema::tables::PhaseKind;
 
-use crate::args::format::OutputFormat;
-use crate::commands::exit_of;
+use crate::args::{OutputFormat, one_of};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::interrupt::exit_of;
 use crate::output::{self, Page};
 use crate::progress;
 
@@ -173,12 +173,9 @@ enum By {
 }
 
 fn phases() -> impl TypedValueParser<Value = PhaseKind> {
-    let named = |name: String| PhaseKind::ALL.iter().copied().find(|kind| kind.as_str() == name);
-    let names = PossibleValuesParser::new(PhaseKind::ALL.iter().map(|kind| kind.as_str()));
-    names.try_map(move |name| named(name).ok_or("no such phase"))
+    one_of(PhaseKind::ALL.iter().map(|kind| (kind.as_str(), *kind)))
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     match args.what {
         What::Analyze(args) => analyze(args, console),

@@ -3,7 +3,7 @@
 use rooflens_core::exit::Exit;
 use rooflens_core::glossary::{self, ListItem, Listing};
 
-use crate::args::format::OutputFormat;
+use crate::args::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
@@ -30,37 +30,15 @@ fn topic_names() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(glossary::ALL.iter().map(|topic| topic.name))
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let topic = args.what.as_ref().and_then(|what| glossary::ALL.iter().find(|topic| topic.name == what));
     let listing = Listing::of(topic);
-    match args.format {
-        OutputFormat::Text | OutputFormat::Csv | OutputFormat::Md => {
-            output::text(&text(&listing.items, console.screen(0).width))?;
-        }
-        OutputFormat::Json => output::json(&listing, console.is_read_by_people())?,
-    }
+    output::answer(args.format.is_json(), &listing, || text(&listing.items, console.screen(0).width))?;
     Ok(Exit::Fine)
 }
 
-/// Two columns.
 fn text(items: &[ListItem], width: usize) -> String {
     let names: Vec<(&str, &str)> =
         items.iter().map(|item| (item.name.as_str(), item.about.as_str())).collect();
-    columns(&names, width)
-}
-
-/// Names on the left, what they are on the right, in lines that fit.
-pub(crate) fn columns(rows: &[(&str, &str)], width: usize) -> String {
-    let left = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) + 2;
-    let mut text = String::new();
-    for (name, about) in rows {
-        let lines = rooflens_report::text::wrap(about, width.saturating_sub(left).max(30));
-        for (i, line) in lines.iter().enumerate() {
-            let name = if i == 0 { name } else { "" };
-            text.push_str(format!("{name:left$}{line}").trim_end());
-            text.push('\n');
-        }
-    }
-    text
+    output::columns(&names, width)
 }

@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::CommandFactory;
 use rooflens_core::error::Error;
 use rooflens_core::exit::Exit;
 
-use crate::args::Cli;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
@@ -25,18 +23,17 @@ pub(crate) struct Args {
     folder: Option<PathBuf>,
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, whole: fn() -> clap::Command, console: &Console) -> Result<Exit, CliError> {
     match &args.folder {
         None => output::with(|out| {
             let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            clap_mangen::Man::new(whole()).render(&mut page)?;
             out.write_all(&page)
         })?,
         Some(folder) => {
             std::fs::create_dir_all(folder)
-                .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
-                .map_err(|source| Error::Unwritable { path: folder.clone(), source })?;
+                .and_then(|()| clap_mangen::generate_to(whole(), folder))
+                .map_err(|source| Error::unwritable(folder, source))?;
             console.say(&format!("manual: {}", folder.display()));
         }
     }

@@ -7,7 +7,8 @@ use rooflens_core::exit::Exit;
 
 use crate::console::Console;
 use crate::error::CliError;
-use crate::servers::agents;
+#[cfg(feature = "mcp")]
+use crate::mcp::serve;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,9 +28,13 @@ pub(crate) struct Args {
     roots: Vec<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, _: &Console) -> Result<Exit, CliError> {
     let roots = if args.roots.is_empty() { vec![PathBuf::from(".")] } else { args.roots };
-    agents::serve(&roots)?;
+    serve(&roots)?;
     Ok(Exit::Fine)
+}
+
+#[cfg(not(feature = "mcp"))]
+fn serve(_: &[PathBuf]) -> Result<(), CliError> {
+    Err(CliError::left_out("MCP server", "mcp"))
 }

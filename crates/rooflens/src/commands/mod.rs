@@ -9,7 +9,7 @@ pub(crate) mod bench_worker;
 mod compare;
 mod completions;
 mod config;
-pub mod cost;
+mod cost;
 mod doctor;
 mod explain;
 mod export;
@@ -18,31 +18,25 @@ mod hardware;
 mod import;
 mod init;
 mod kernels;
-pub(crate) mod list;
+mod list;
 mod man;
 mod mcp;
-mod monitor;
-mod plot;
 mod query;
 mod report;
 mod run;
 mod runs;
 mod schema;
 mod self_test;
-pub mod serve;
+mod serve;
 mod store;
-mod top;
 mod trend;
-
-use std::path::PathBuf;
 
 use clap::Subcommand;
 use rooflens_core::exit::Exit;
-use rooflens_core::project;
 
-use crate::args::format::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
+use crate::{monitor, plot, top};
 
 /// A command with its arguments.
 #[derive(Subcommand)]
@@ -82,8 +76,8 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs it.
-    pub(crate) fn run(self, console: &Console) -> Result<Exit, CliError> {
+    /// Runs the command; `whole` makes the command line that manuals and completions are of.
+    pub(crate) fn run(self, whole: fn() -> clap::Command, console: &Console) -> Result<Exit, CliError> {
         match self {
             Command::Run(args) => run::run(args, console),
             Command::Analyze(args) => analyze::run(args, console),
@@ -109,40 +103,14 @@ impl Command {
             Command::Externals(args) => externals::run(args, console),
             Command::List(args) => list::run(&args, console),
             Command::Explain(args) => explain::run(&args, console),
-            Command::Monitor(args) => monitor::run(args, console),
+            Command::Monitor(args) => monitor::run(&args, console),
             Command::Doctor(args) => doctor::run(&args, console),
             Command::SelfTest(args) => self_test::run(&args, console),
             Command::Mcp(args) => mcp::run(args, console),
-            Command::Schema(args) => schema::run(&args, console),
-            Command::Completions(args) => completions::run(&args),
-            Command::Man(args) => man::run(&args, console),
+            Command::Schema(args) => schema::run(&args),
+            Command::Completions(args) => completions::run(&args, whole),
+            Command::Man(args) => man::run(&args, whole, console),
             Command::BenchWorker(args) => bench_worker::run(args, console),
         }
     }
-}
-
-/// Which project a command is about, and who reads its answer.
-#[derive(clap::Args)]
-struct ProjectArgs {
-    /// Project folder; the surrounding one by default
-    #[arg(long, value_name = "DIR")]
-    project: Option<PathBuf>,
-    /// Output format
-    #[arg(long, value_parser = OutputFormat::text_or_json(), default_value = "text", help_heading = "Output")]
-    format: OutputFormat,
-}
-
-impl ProjectArgs {
-    fn root(&self) -> Result<PathBuf, CliError> {
-        Ok(project::root(self.project.as_deref())?)
-    }
-
-    fn is_json(&self) -> bool {
-        self.format == OutputFormat::Json
-    }
-}
-
-/// How a job ended: the report of a stopped one was given, yet the code tells.
-pub(crate) fn exit_of(stopped: bool) -> Exit {
-    if stopped { Exit::Interrupted } else { Exit::Fine }
 }

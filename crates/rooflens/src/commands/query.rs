@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use rooflens_core::cost;
+use rooflens_core::error::Hint;
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::{AnswerFormat, EngineLimits, QueryRequest, QueryText, QueryWatch, query};
 use rooflens_queries::{Dialect, NamedQuery};
@@ -41,7 +42,6 @@ enum QueryFormat {
 }
 
 impl QueryFormat {
-    /// What the name of a file says.
     fn of_file(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "json" => Some(QueryFormat::Json),
@@ -111,12 +111,11 @@ fn dialect(text: &str) -> Result<Dialect, String> {
     Dialect::from_name(text).ok_or_else(|| format!("one of {names}"))
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let of_file = || args.output.as_deref().and_then(QueryFormat::of_file);
     let format = args.format.or_else(of_file).unwrap_or(QueryFormat::Text);
     let Some(text) = args.query.as_deref().filter(|_| !args.list) else {
-        return list(format, console);
+        return list(format);
     };
     let text = QueryText::parse(text, &args.values)?;
     if let Some(dialect) = args.show {
@@ -124,7 +123,8 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         return Ok(Exit::Fine);
     }
     if format == QueryFormat::Parquet && args.output.is_none() {
-        return Err(CliError::ParquetNeedsFile);
+        let hint = Hint::words("a Parquet file cannot be written to a pipe; --format arrow can");
+        return Err(CliError::usage("--format parquet needs --output FILE", hint));
     }
     let request = QueryRequest {
         text,
@@ -157,9 +157,9 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     Ok(Exit::Fine)
 }
 
-fn list(format: QueryFormat, console: &Console) -> Result<Exit, CliError> {
+fn list(format: QueryFormat) -> Result<Exit, CliError> {
     if format == QueryFormat::Json {
-        output::json(&rooflens_core::fleet::QueriesDocument::all(), console.is_read_by_people())?;
+        output::json(&rooflens_core::fleet::QueriesDocument::all())?;
         return Ok(Exit::Fine);
     }
     let line = |query: &NamedQuery| {
@@ -178,7 +178,6 @@ fn list(format: QueryFormat, console: &Console) -> Result<Exit, CliError> {
     Ok(Exit::Fine)
 }
 
-/// Says how far a long query is, every few seconds.
 struct Watching {
     console: Console,
     last: Mutex<Instant>,

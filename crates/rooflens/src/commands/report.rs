@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use rooflens_core::error::FleetError;
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::checkout;
 use rooflens_core::report;
 
-use crate::commands::exit_of;
 use crate::console::Console;
 use crate::error::CliError;
+use crate::interrupt::exit_of;
 use crate::progress;
 
 const EXAMPLES: &str = "\
@@ -34,7 +33,6 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let observer = progress::observer(console, progress::READING);
     let inputs = [args.run.clone()];
@@ -42,7 +40,7 @@ pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     fetched.iter().flat_map(|fetched| &fetched.notes).for_each(|note| console.warn(note));
     if let Some(id) = fetched.iter().flat_map(|fetched| &fetched.without_kernels).next() {
         let why = format!("the store has no kernels of {id}: its report needs the run directory");
-        return Err(rooflens_core::Error::from(FleetError::Choice(why)).into());
+        return Err(rooflens_core::Error::usage(why).into());
     }
     let run = fetched.as_ref().and_then(|fetched| fetched.paths.first()).unwrap_or(&args.run);
     let written = report::rewrite(run, args.output.as_deref(), &observer)?;

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use rooflens_collect::execute::Processes;
+use rooflens_compose::CompositionView;
 use rooflens_core::error::ErrorKind;
 use rooflens_core::exit::Exit;
 use rooflens_core::project::{self, from_here};
 use rooflens_core::run::{self, Planned, RunOutcome, RunRequest};
 
-use crate::args::format::OutputFormat;
+use crate::args::OutputFormat;
 use crate::args::store::StoreArgs;
-use crate::commands::config::{Cfg, Info, shown};
+use crate::commands::config::{Info, shown, views};
 use crate::config;
 use crate::console::Console;
 use crate::error::CliError;
@@ -50,8 +51,8 @@ pub(crate) struct Args {
     #[arg(long, short, conflicts_with = "multirun", hide = true)]
     run: bool,
     /// Print the composed config without running it: the job's, Hydra's own, or both
-    #[arg(long, short, value_enum, value_name = "PART", num_args = 0..=1, default_missing_value = "job", help_heading = "Config")]
-    cfg: Option<Cfg>,
+    #[arg(long, short, value_parser = views(), value_name = "PART", num_args = 0..=1, default_missing_value = "job", help_heading = "Config")]
+    cfg: Option<CompositionView>,
     /// With --cfg: resolve interpolations
     #[arg(long, help_heading = "Config")]
     resolve: bool,
@@ -83,7 +84,6 @@ pub(crate) struct Args {
 /// How a shell gets the folder of the Python package.
 const PACKAGE: &str = "rooflens run --python-package";
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     if args.python_package {
         let folder = run::unpack_package()?;
@@ -112,7 +112,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             json: is_json,
             for_run: true,
         };
-        let shown = shown(args.cfg.unwrap_or(Cfg::Job), args.package, args.resolve, args.info);
+        let shown = shown(args.cfg.unwrap_or(CompositionView::Job), args.package, args.resolve, args.info);
         return config::show(&question, &shown, console).map(|()| Exit::Fine);
     }
     if args.dry_run {
@@ -146,7 +146,7 @@ fn execute(
     for job in planned.jobs.iter().take_while(|_| !observer.is_stopped()) {
         let one = planned.execute(job, &Processes::default(), &observer)?;
         if planned.is_sweep {
-            console.say(&show::run::line(&one));
+            console.say(&show::line(&one));
         }
         done.push(one);
     }
@@ -172,12 +172,12 @@ fn show_all(
     }
     if is_json {
         return match (done, &swept) {
-            ([one], None) => output::json(&one.document, console.is_read_by_people()),
-            (_, swept) => output::json(&swept.as_ref().map(|(sweep, _)| sweep), console.is_read_by_people()),
+            ([one], None) => output::json(&one.document),
+            (_, swept) => output::json(&swept.as_ref().map(|(sweep, _)| sweep)),
         };
     }
     match done {
-        [one] if !planned.is_sweep => output::text(&show::run::screen(one, &console.screen(5))),
-        all => output::text(&show::run::table(all)),
+        [one] if !planned.is_sweep => output::text(&show::screen(one, &console.screen(5))),
+        all => output::text(&show::table(all)),
     }
 }

@@ -6,11 +6,11 @@ use clap::{Subcommand, ValueHint};
 use rooflens_core::exit::Exit;
 use rooflens_core::run_index::{RunFilter, RunOrder};
 
-use crate::args::format::OutputFormat;
+use crate::args::OutputFormat;
 use crate::args::store::{day, named_store};
 use crate::console::Console;
 use crate::error::CliError;
-use crate::runs::{ListedRuns, RunsChange, RunsPlace, delete, list, tag, untag};
+use crate::runs::{ListedRuns, RunsChange, RunsPlace, delete, list, tag};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -124,20 +124,22 @@ impl PlaceArgs {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     match args.action {
-        Some(Action::Tag(args)) => tag(&args.place.change(args.runs, String::new()), &args.name, console),
-        Some(Action::Untag(args)) => untag(&args.place.change(args.runs, String::new()), &args.name, console),
+        Some(Action::Tag(args)) => {
+            tag(&args.place.change(args.runs, String::new()), &args.name, true, console)
+        }
+        Some(Action::Untag(args)) => {
+            tag(&args.place.change(args.runs, String::new()), &args.name, false, console)
+        }
         Some(Action::Delete(args)) => {
             delete(&args.place.change(args.runs, args.reason), args.yes, args.dry_run, console)
         }
         None => {
             let place = args.place.or(args.named).or_else(named_store).unwrap_or_else(|| ".".to_owned());
-            let filter = RunFilter::parse(&args.only).map_err(rooflens_core::Error::from)?;
+            let filter = RunFilter::parse(&args.only)?;
             let filter = RunFilter { since: args.since, until: args.until, ..filter };
-            let order = args.sort.as_deref().map(RunOrder::parse).transpose();
-            let order = order.map_err(rooflens_core::Error::from)?;
+            let order = args.sort.as_deref().map(RunOrder::parse).transpose()?;
             list(&ListedRuns { place, filter, order, limit: args.limit, format: args.format }, console)
         }
     }

@@ -1,9 +1,9 @@
 //! `rooflens schema`: the JSON Schema of a document.
 
 use rooflens_core::document;
+use rooflens_core::error::Hint;
 use rooflens_core::exit::Exit;
 
-use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
 
@@ -21,8 +21,7 @@ pub(crate) struct Args {
     document: Option<String>,
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args) -> Result<Exit, CliError> {
     let Some(name) = &args.document else {
         let width = document::all().map(|document| document.name.len()).max().unwrap_or_default();
         let line = |known: &document::DocumentSchema| format!("{:width$}  {}\n", known.name, known.found);
@@ -30,9 +29,10 @@ pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
         return Ok(Exit::Fine);
     };
     let Some(found) = document::all().find(|known| known.name == name) else {
-        let names: Vec<String> = document::all().map(|known| known.name.to_owned()).collect();
-        return Err(CliError::UnknownDocument { name: name.clone(), names });
+        let names: Vec<&str> = document::all().map(|known| known.name).collect();
+        let hint = Hint::leading(format!("one of {};", names.join(", ")), "rooflens schema");
+        return Err(CliError::usage(format!("there is no document {name}"), hint));
     };
-    output::json(&found.schema(), console.is_read_by_people())?;
+    output::json(&found.schema())?;
     Ok(Exit::Fine)
 }

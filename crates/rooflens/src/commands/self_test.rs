@@ -7,7 +7,7 @@ use rooflens_core::exit::Exit;
 use rooflens_core::self_test::{self, SelfTest};
 use rooflens_core::text::printable;
 
-use crate::args::format::OutputFormat;
+use crate::args::OutputFormat;
 use crate::commands::doctor::text as machine;
 use crate::console::Console;
 use crate::error::CliError;
@@ -30,7 +30,6 @@ pub(crate) struct Args {
     format: OutputFormat,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     if let Some(folder) = &args.write_example {
         for path in self_test::write_examples(folder)? {
@@ -41,10 +40,7 @@ pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, CliError> {
     let here = Machine::here(console.screen(0), console.is_read_by_people(), None, false);
     let observer = progress::observer(console, progress::READING);
     let tested = self_test::self_test(Diagnosis::new(doctor::checks(&here)), &observer)?;
-    match args.format {
-        OutputFormat::Json => output::json(&tested, console.is_read_by_people())?,
-        _ => output::text(&text(&tested))?,
-    }
+    output::answer(args.format.is_json(), &tested, || text(&tested))?;
     Ok(if tested.is_whole() { Exit::Fine } else { Exit::Bug })
 }
 

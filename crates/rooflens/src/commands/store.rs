@@ -8,7 +8,7 @@ use rooflens_core::fleet::{self, RetainRequest, StoreChangedDocument};
 use rooflens_core::observer::Stop;
 use rooflens_core::text::counted;
 
-use crate::args::format::OutputFormat;
+use crate::args::OutputFormat;
 use crate::args::store::{FilingArgs, address, day, pair, say};
 use crate::console::Console;
 use crate::error::CliError;
@@ -145,7 +145,6 @@ struct VacuumArgs {
     whole: WholeArgs,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let observer = progress::observer(console, "ending what is begun");
     match args.action {
@@ -153,7 +152,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             let store = address(args.whole.store)?;
             let added = fleet::add(&args.filing.request(args.runs, store, args.day), &observer)?;
             match args.whole.format {
-                OutputFormat::Json => output::json(&added, console.is_read_by_people())?,
+                OutputFormat::Json => output::json(&added)?,
                 _ => say(&added, console),
             }
             if !added.failed.is_empty() {
@@ -163,7 +162,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         Action::Verify(args) => {
             let found = fleet::verify(&address(args.store)?, &observer)?;
             if args.format == OutputFormat::Json {
-                output::json(&found, console.is_read_by_people())?;
+                output::json(&found)?;
             } else {
                 for file in &found.damaged {
                     console.judged(&format!("damaged: {}: {}", file.path, file.why));
@@ -184,7 +183,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             let removed =
                 fleet::remove(&address(args.whole.store)?, &args.runs, args.tenant.as_deref(), &args.reason)?;
             match args.whole.format {
-                OutputFormat::Json => output::json(&removed, console.is_read_by_people())?,
+                OutputFormat::Json => output::json(&removed)?,
                 _ => removed.removed.iter().for_each(|run| console.say(&format!("removed: {run}"))),
             }
         }
@@ -193,7 +192,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
             let store = address(args.whole.store)?;
             let now = fleet::set(&store, &args.run, args.tenant.as_deref(), &values, &args.reason)?;
             match args.whole.format {
-                OutputFormat::Json => output::json(&now, console.is_read_by_people())?,
+                OutputFormat::Json => output::json(&now)?,
                 _ => now.runs.iter().for_each(|run| console.say(&format!("set: {}", run.text("run_id")))),
             }
         }
@@ -216,7 +215,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         Action::Vacuum(args) => {
             let vacuumed = fleet::vacuum(&address(args.whole.store)?, args.older_than.saturating_mul(60))?;
             match args.whole.format {
-                OutputFormat::Json => output::json(&vacuumed, console.is_read_by_people())?,
+                OutputFormat::Json => output::json(&vacuumed)?,
                 _ => console.say(&format!(
                     "deleted: {}, {} bytes",
                     counted(vacuumed.files, "file"),
@@ -235,7 +234,7 @@ fn show(
     nothing: &str,
 ) -> Result<(), CliError> {
     if format == OutputFormat::Json {
-        return output::json(changed, console.is_read_by_people());
+        return output::json(changed);
     }
     for day in &changed.days {
         let runs = match day.runs_before.saturating_sub(day.runs) {

@@ -10,7 +10,7 @@ use rooflens_core::run_index::RunFilter;
 use rooflens_core::trend::{TrendRequest, folder_trend, trend};
 use rooflens_report::cost::terminal;
 
-use crate::args::format::OutputFormat;
+use crate::args::OutputFormat;
 use crate::args::store::day;
 use crate::console::Console;
 use crate::error::CliError;
@@ -72,11 +72,10 @@ fn window(text: &str) -> Result<usize, String> {
     found.ok_or_else(|| "from 2 to 5000".to_owned())
 }
 
-/// Runs the command.
 pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
     let options =
         TrendOptions { window: args.window, max_p: args.max_p, min_change: args.min_change / 100.0 };
-    let filter = RunFilter::parse(&args.only).map_err(rooflens_core::Error::from)?;
+    let filter = RunFilter::parse(&args.only)?;
     let filter = RunFilter { since: args.since, until: args.until, ..filter };
     let found = match (args.store, args.runs.as_slice()) {
         (Some(store), _) => store_trend(&store, &filter, &args.key, options)?,
@@ -86,13 +85,11 @@ pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
         (None, [folder]) if holds_runs(folder, !filter.is_empty()) => {
             folder_trend(folder, &filter, &args.key, options)?
         }
-        (None, [_, ..]) if !filter.is_empty() => return Err(CliError::NotOneFolder),
+        (None, [_, ..]) if !filter.is_empty() => return Err(CliError::not_one_folder()),
         (None, _) => trend(&TrendRequest { runs: args.runs, csv: args.csv, key: args.key, options })?,
     };
-    match args.format {
-        OutputFormat::Json => output::json(&found, console.is_read_by_people())?,
-        _ => output::text(&terminal(&found.parts(), &console.screen(found.change_points.len())))?,
-    }
+    let screen = || terminal(&found.parts(), &console.screen(found.change_points.len()));
+    output::answer(args.format.is_json(), &found, screen)?;
     found.notes.iter().for_each(|note| console.warn(note));
     Ok(Exit::Fine)
 }

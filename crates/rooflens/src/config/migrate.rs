@@ -6,32 +6,27 @@ use std::path::{Path, PathBuf};
 use rooflens_collect::project::migrate::{ConfigTree, Migrated, migrate as in_todays_words};
 use rooflens_core::config::document::ConfigMigratedDocument;
 use rooflens_core::config::old_names::{place, primary, read, told};
-use rooflens_core::error::Error;
+use rooflens_core::error::{Error, Hint};
 use rooflens_core::project::from_here;
+use rooflens_core::shell::word;
 use rooflens_core::text::counted;
 
-use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
 
-/// A tree to migrate.
 pub(crate) struct Migration {
-    /// The folder of its configs.
     pub(crate) folder: PathBuf,
-    /// Name of the primary config.
     pub(crate) name: String,
     /// Where to write it; in place by default.
     pub(crate) output: Option<PathBuf>,
     /// Whether to show only what would change.
     pub(crate) dry_run: bool,
-    /// Whether a program reads the answer.
     pub(crate) json: bool,
 }
 
-/// Writes a tree anew, or shows what would be written.
-pub(crate) fn migrate(asked: &Migration, console: &Console) -> Result<(), CliError> {
+pub(crate) fn migrate(asked: &Migration) -> Result<(), CliError> {
     if !asked.folder.is_dir() {
-        return Err(Error::NoConfigFolder { path: asked.folder.clone() }.into());
+        return Err(Error::no_config_folder(&asked.folder).into());
     }
     let tree = read(&asked.folder)?;
     let made = in_todays_words(&tree, &primary(&asked.name));
@@ -46,7 +41,9 @@ pub(crate) fn migrate(asked: &Migration, console: &Console) -> Result<(), CliErr
     let kept = (in_place && !written.is_empty() && !asked.dry_run).then(|| beside(&asked.folder));
     if !asked.dry_run {
         if !in_place && output.read_dir().is_ok_and(|mut inside| inside.next().is_some()) {
-            return Err(CliError::NotEmpty { path: output.to_owned() });
+            let hint = format!("choose another folder than {}", word(output));
+            let fact = format!("{} is not empty: nothing was written", output.display());
+            return Err(CliError::usage(fact, Hint::words(hint)));
         }
         if let Some(kept) = &kept {
             write(kept, &tree, &tree.keys().collect::<Vec<_>>())?;
@@ -56,7 +53,7 @@ pub(crate) fn migrate(asked: &Migration, console: &Console) -> Result<(), CliErr
     if asked.json {
         let written = written.into_iter().cloned().collect();
         let document = ConfigMigratedDocument::new(&made.renamed, &made.problems, written, kept);
-        return output::json(&document, console.is_read_by_people());
+        return output::json(&document);
     }
     output::text(&text(asked, &made, &written, kept.as_deref()))
 }
@@ -79,7 +76,7 @@ fn write(folder: &Path, files: &ConfigTree, paths: &[&String]) -> Result<(), Cli
         let (file, text) = (folder.join(path), files.get(*path).map_or("", String::as_str));
         let parent = file.parent().unwrap_or(folder);
         let written = fs::create_dir_all(parent).and_then(|()| fs::write(&file, text));
-        written.map_err(|source| Error::Unwritable { path: file, source })?;
+        written.map_err(|source| Error::unwritable(file, source))?;
     }
     Ok(())
 }

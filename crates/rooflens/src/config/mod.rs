@@ -9,7 +9,7 @@ use rooflens_core::config::document::{
     ComposedJob, ComposedPart, ConfigDocument, ConfigGroup, ConfigGroupsDocument, ConfigSweepDocument,
     ConfigWrittenDocument,
 };
-use rooflens_core::config::{folders, host, old_names, origins};
+use rooflens_core::config::{folders, old_names, origins, this_host};
 use rooflens_core::error::Error;
 use rooflens_core::observer::SharedObserver;
 
@@ -17,27 +17,20 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::{output, progress};
 
-/// A config, and who reads the answer.
 pub(crate) struct ConfigRequest {
-    /// Folder of the configs.
     pub(crate) folder: PathBuf,
-    /// Name of the primary config.
     pub(crate) name: String,
-    /// Overrides, as typed.
     pub(crate) overrides: Vec<String>,
-    /// Whether to compose every job of a sweep.
     pub(crate) multirun: bool,
-    /// Whether a program reads it.
     pub(crate) json: bool,
     /// Whether it is for a run, which takes old names; else it is composed as Hydra does, whatever keys it has.
     pub(crate) for_run: bool,
 }
 
 impl ConfigRequest {
-    /// The composer, and what to ask it.
     fn asked(&self, observer: &SharedObserver) -> Result<(Composer, ComposeRequest), CliError> {
         if !self.folder.is_dir() {
-            return Err(Error::NoConfigFolder { path: self.folder.clone() }.into());
+            return Err(Error::no_config_folder(&self.folder).into());
         }
         let today = match self.for_run {
             true => old_names::today(&self.folder, &self.name, &self.overrides, observer)?,
@@ -45,35 +38,25 @@ impl ConfigRequest {
         };
         let mode = if self.multirun { Mode::Multirun } else { Mode::Run };
         let request = ComposeRequest { mode, ..ComposeRequest::new(&self.name, today.overrides) };
-        Ok((Composer::new(today.search_path).with_host(host::here()), request))
+        Ok((Composer::new(today.search_path).with_host(this_host()), request))
     }
 }
 
-/// What is shown of a composition.
 pub(crate) enum Shown {
-    /// The config, or a part of it.
     Config {
-        /// Which part.
         view: CompositionView,
         /// Only what stands at this path.
         package: Option<String>,
-        /// Whether interpolations are replaced.
         resolve: bool,
     },
-    /// Each value with its place.
     Origins {
-        /// Which part.
         view: CompositionView,
-        /// Whether interpolations are replaced.
         resolve: bool,
     },
-    /// The defaults list.
     Defaults,
-    /// The same as a tree.
     DefaultsTree,
     /// Where configs are looked for.
     SearchPath,
-    /// All of this, then the config.
     Everything,
 }
 
@@ -98,20 +81,19 @@ impl Shown {
     }
 }
 
-/// Shows a composed config, or those of a sweep's jobs.
 pub(crate) fn show(question: &ConfigRequest, shown: &Shown, console: &Console) -> Result<(), CliError> {
     let observer = progress::observer(console, progress::READING);
     let (composer, request) = question.asked(&observer)?;
     if question.multirun {
-        let multirun = composer.multirun(&request).map_err(Error::Compose)?;
+        let multirun = composer.multirun(&request).map_err(Error::compose)?;
         old_names::warn(&multirun.master, &observer);
-        return show_sweep(&composer, &multirun, question, shown, console);
+        return show_sweep(&composer, &multirun, question, shown);
     }
-    let composition = composer.compose(&request).map_err(Error::Compose)?;
+    let composition = composer.compose(&request).map_err(Error::compose)?;
     old_names::warn(&composition, &observer);
     if question.json {
-        let document = ConfigDocument::new(&composition, shown.part()).map_err(Error::Compose)?;
-        return output::json(&document, console.is_read_by_people());
+        let document = ConfigDocument::new(&composition, shown.part()).map_err(Error::compose)?;
+        return output::json(&document);
     }
     output::text(&text(&composition, shown)?)
 }
@@ -121,51 +103,43 @@ fn show_sweep(
     multirun: &Multirun,
     question: &ConfigRequest,
     shown: &Shown,
-    console: &Console,
 ) -> Result<(), CliError> {
     let mut jobs = Vec::new();
     for job in multirun.batches.iter().flatten() {
-        let composition = composer.job(multirun, job).map_err(Error::Compose)?;
+        let composition = composer.job(multirun, job).map_err(Error::compose)?;
         if question.json {
-            jobs.push(ComposedJob::new(job, &composition, shown.part()).map_err(Error::Compose)?);
+            jobs.push(ComposedJob::new(job, &composition, shown.part()).map_err(Error::compose)?);
         } else {
             let head = format!("# job {}: {}\n", job.number, job.overrides.join(" "));
             output::text(&(head + &text(&composition, shown)?))?;
         }
     }
-    if question.json {
-        output::json(&ConfigSweepDocument::new(jobs), console.is_read_by_people())
-    } else {
-        Ok(())
-    }
+    if question.json { output::json(&ConfigSweepDocument::new(jobs)) } else { Ok(()) }
 }
 
 /// Makes the folder of every job, with the files that say how it was composed.
-pub fn write(question: &ConfigRequest, with_hydra: bool, console: &Console) -> Result<(), CliError> {
+pub(crate) fn write(question: &ConfigRequest, with_hydra: bool, console: &Console) -> Result<(), CliError> {
     let observer = progress::observer(console, progress::READING);
     let (composer, request) = question.asked(&observer)?;
-    let launch = composer.launch(&request).map_err(Error::Compose)?;
+    let launch = composer.launch(&request).map_err(Error::compose)?;
     let first = match &launch {
         RunOrSweep::Run(composition) => composition,
         RunOrSweep::Sweep(multirun) => &multirun.master,
     };
     old_names::warn(first, &observer);
     let jobs = folders::prepare(&composer, launch, with_hydra)?;
-    if question.json {
-        return output::json(&ConfigWrittenDocument::new(jobs), console.is_read_by_people());
-    }
-    let lines = jobs.iter().map(|job| format!("{}\n", job.folder.display()));
-    output::text(&lines.collect::<String>())
+    let lines: String = jobs.iter().map(|job| format!("{}\n", job.folder.display())).collect();
+    output::answer(question.json, &ConfigWrittenDocument::new(jobs), || lines)
 }
 
 fn text(composition: &Composition, shown: &Shown) -> Result<String, CliError> {
     let text = match shown {
         Shown::Config { view, package, resolve } => {
-            composition.show(*view, package.as_deref(), *resolve).map_err(Error::Compose)?
+            composition.show(*view, package.as_deref(), *resolve).map_err(Error::compose)?
         }
         Shown::Origins { view, resolve: false } => origins::text(&composition.view(*view)),
         Shown::Origins { view, resolve: true } => {
-            origins::text(&composition.resolved_view(*view).map_err(Error::Compose)?)
+            origins::text(&composition.resolved_view(*view).map_err(Error::compose)?)
         }
         Shown::Defaults => composition.defaults_text(),
         Shown::DefaultsTree => composition.defaults_tree_text(),
@@ -182,7 +156,6 @@ fn text(composition: &Composition, shown: &Shown) -> Result<String, CliError> {
     Ok(text + end)
 }
 
-/// Lists the groups and their options.
 pub(crate) fn groups(question: &ConfigRequest, console: &Console) -> Result<(), CliError> {
     let (composer, _) = question.asked(&progress::observer(console, progress::READING))?;
     let own = |name: &str| name != "hydra" && !name.starts_with("hydra/");
@@ -193,9 +166,6 @@ pub(crate) fn groups(question: &ConfigRequest, console: &Console) -> Result<(), 
         .filter(|(name, options)| own(name) && !options.is_empty())
         .map(|(name, options)| ConfigGroup { name, options })
         .collect();
-    if question.json {
-        return output::json(&ConfigGroupsDocument::new(&groups), console.is_read_by_people());
-    }
-    let lines = groups.iter().map(|group| format!("{}: {}\n", group.name, group.options.join(", ")));
-    output::text(&lines.collect::<String>())
+    let line = |group: &ConfigGroup| format!("{}: {}\n", group.name, group.options.join(", "));
+    output::answer(question.json, &ConfigGroupsDocument::new(&groups), || groups.iter().map(line).collect())
 }

@@ -19,8 +19,7 @@ pub(crate) enum StringList {
 }
 
 impl StringList {
-    /// All of them.
-    pub fn all(self) -> Vec<String> {
+    pub(crate) fn all(self) -> Vec<String> {
         match self {
             StringList::None => Vec::new(),
             StringList::One(text) => vec![text],
@@ -40,7 +39,6 @@ pub(crate) enum NumberArgument {
 }
 
 impl NumberArgument {
-    /// All of them.
     pub(crate) fn numbers(self) -> Result<Vec<u64>, String> {
         match self {
             NumberArgument::Number(number) => Ok(vec![number]),

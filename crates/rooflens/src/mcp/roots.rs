@@ -11,33 +11,15 @@ pub(crate) struct Roots {
     folders: Vec<PathBuf>,
 }
 
-/// A folder that cannot be a root.
-#[derive(Debug)]
-pub(crate) struct RootError {
-    /// The folder.
-    pub(crate) path: PathBuf,
-    /// Why.
-    pub(crate) source: std::io::Error,
-}
-
-impl std::fmt::Display for RootError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} cannot be read: {}", self.path.display(), self.source)
-    }
-}
-
-impl std::error::Error for RootError {}
-
 impl Roots {
     /// These folders, as they really are: links are followed once, now.
-    pub(crate) fn new(folders: &[PathBuf]) -> Result<Self, RootError> {
-        let real =
-            |path: &PathBuf| path.canonicalize().map_err(|source| RootError { path: path.clone(), source });
+    pub(crate) fn new(folders: &[PathBuf]) -> Result<Self, String> {
+        let failed = |path: &PathBuf, source| format!("{} cannot be read: {source}", path.display());
+        let real = |path: &PathBuf| path.canonicalize().map_err(|source| failed(path, source));
         Ok(Roots { folders: folders.iter().map(real).collect::<Result<_, _>>()? })
     }
 
-    /// The folders, in words.
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         self.folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
@@ -69,7 +51,6 @@ impl Roots {
         }
     }
 
-    /// The same for several.
     pub(crate) fn all_allowed(&self, typed: &[String]) -> Result<Vec<PathBuf>, String> {
         typed.iter().map(|path| self.allowed(path)).collect()
     }

@@ -6,16 +6,15 @@ use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler, tool, tool_handler, tool_router};
-use rooflens_core::SharedObserver;
+use rooflens_core::text::printable;
+use rooflens_core::{Event, Observer, SharedObserver, Stop};
 
-use crate::mcp::answers;
+use crate::mcp::answers::{self, cut};
 use crate::mcp::arguments::{
     CompareArguments, CostArguments, ExplainArguments, PathsArguments, TableArguments, TraceArguments,
 };
 use crate::mcp::roots::Roots;
-use crate::mcp::work::work;
 
-/// Answers questions about files below its roots.
 #[derive(Clone)]
 pub(crate) struct RooflensServer {
     roots: Arc<Roots>,
@@ -23,7 +22,6 @@ pub(crate) struct RooflensServer {
 
 #[tool_router]
 impl RooflensServer {
-    /// A server for these folders.
     pub(crate) fn new(roots: Roots) -> Self {
         RooflensServer { roots: Arc::new(roots) }
     }
@@ -140,4 +138,29 @@ impl ServerHandler for RooflensServer {
             .with_server_info(Implementation::new("rooflens", env!("CARGO_PKG_VERSION")))
             .with_instructions(instructions)
     }
+}
+
+/// Characters of an error: it repeats what was asked for, which may be long.
+const MOST_OF_AN_ERROR: usize = 2_000;
+
+struct Cancelled(Box<dyn Fn() -> bool + Send + Sync>);
+
+impl Observer for Cancelled {
+    fn event(&self, _: &Event<'_>) {}
+
+    fn stop(&self) -> Stop {
+        if (self.0)() { Stop::Kill } else { Stop::No }
+    }
+}
+
+/// Does `work`, which may take seconds, without holding up other requests.
+async fn work<T: Send + 'static>(
+    context: RequestContext<RoleServer>,
+    work: impl FnOnce(&SharedObserver) -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let token = context.ct.clone();
+    let observer: SharedObserver = Arc::new(Cancelled(Box::new(move || token.is_cancelled())));
+    let done = tokio::task::spawn_blocking(move || work(&observer)).await;
+    let done = done.unwrap_or_else(|_| Err("this is a bug in Rooflens: it has panicked".to_owned()));
+    done.map_err(|error| cut(&printable(&error), MOST_OF_AN_ERROR))
 }

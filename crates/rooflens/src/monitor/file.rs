@@ -9,10 +9,14 @@ use rooflens_core::error::Error;
 use rooflens_schema::parquet_io::PartWriter;
 use rooflens_schema::tables::Counters;
 
-use super::SampleTarget;
 use crate::error::CliError;
 
-/// A file that is being written.
+#[derive(Debug, Clone)]
+pub(crate) enum SampleTarget {
+    Csv(PathBuf),
+    Parquet(PathBuf),
+}
+
 pub(crate) struct SampleFile {
     path: PathBuf,
     rows: usize,
@@ -40,28 +44,27 @@ impl SampleFile {
             }
             SampleTarget::Parquet(path) => {
                 let part = path.with_extension("parquet.part");
-                let writer = PartWriter::create(&part).map_err(Error::UnwritableTables)?;
+                let writer = PartWriter::create(&part).map_err(Error::unwritable_tables)?;
                 (path, Form::Parquet { writer: Box::new(writer), part })
             }
         };
         Ok(SampleFile { path: path.clone(), rows: 0, form })
     }
 
-    pub fn write(&mut self, rows: &Counters) -> Result<(), CliError> {
+    pub(crate) fn write(&mut self, rows: &Counters) -> Result<(), CliError> {
         self.rows += match &mut self.form {
             Form::Csv(csv) => csv.write(rows).map_err(|source| unwritable(&self.path, source))?,
             Form::Parquet { writer, .. } => {
-                writer.write(rows).map_err(Error::UnwritableTables)?;
+                writer.write(rows).map_err(Error::unwritable_tables)?;
                 rows.len()
             }
         };
         Ok(())
     }
 
-    /// Completes it. Tells its name and how many rows it has.
     pub(crate) fn close(self) -> Result<(PathBuf, usize), CliError> {
         if let Form::Parquet { writer, part } = self.form {
-            writer.close().map_err(Error::UnwritableTables)?;
+            writer.close().map_err(Error::unwritable_tables)?;
             std::fs::rename(part, &self.path).map_err(|source| unwritable(&self.path, source))?;
         }
         Ok((self.path, self.rows))
@@ -69,5 +72,5 @@ impl SampleFile {
 }
 
 fn unwritable(path: &Path, source: std::io::Error) -> CliError {
-    Error::Unwritable { path: path.to_owned(), source }.into()
+    Error::unwritable(path, source).into()
 }

@@ -8,7 +8,6 @@ use super::screen::{bytes, numbers};
 use crate::error::CliError;
 use crate::output;
 
-/// Lines of text or of JSON.
 pub(crate) struct LineOutput {
     json: bool,
 }
@@ -18,14 +17,13 @@ impl LineOutput {
         LineOutput { json: false }
     }
 
-    /// The first line says what the others are.
     pub(crate) fn json(states: &[SourceState]) -> Result<Self, CliError> {
         output::part(&line(&SamplesHead::new(states)))?;
         Ok(LineOutput { json: true })
     }
 
     /// False where nobody reads them any more.
-    pub fn write(&mut self, rows: &Counters) -> Result<bool, CliError> {
+    pub(crate) fn write(&mut self, rows: &Counters) -> Result<bool, CliError> {
         let rows = (0..rows.len()).filter_map(|i| rows.row(i));
         let text: String =
             rows.map(|row| if self.json { line(&SampleRow::from(&row)) } else { words(&row) }).collect();

@@ -18,7 +18,6 @@ use crate::output;
 /// Width of a bar.
 const BAR: usize = 20;
 
-/// A screen that is being watched.
 pub(crate) struct Screen {
     states: Vec<SourceState>,
     interval: Duration,
@@ -62,7 +61,6 @@ fn cut(line: &str, columns: usize) -> String {
     line.chars().take(columns.saturating_sub(1)).collect()
 }
 
-/// Everything that is known, and what is missing.
 pub(crate) fn text(
     latest: &Latest,
     states: &[SourceState],
@@ -147,7 +145,6 @@ fn device(
     }
 }
 
-/// Power, heat, clock, performance state and what holds it back.
 pub(crate) fn numbers(
     power_mw: Option<i64>,
     limit_mw: Option<i64>,
@@ -194,8 +191,7 @@ fn share(percent: Option<f64>, options: &TerminalOptions) -> String {
     format!("{}{} {percent:5.1}%", full.repeat(filled), rest.repeat(BAR - filled))
 }
 
-/// A size with three digits that count.
-pub fn bytes(bytes: f64) -> String {
+pub(crate) fn bytes(bytes: f64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB"];
     let mut size = bytes;
     let mut at = 0;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb::Database};
 
+use super::no_picture;
 use crate::error::CliError;
 
 const FONTS: [&[u8]; 2] = [
@@ -13,27 +14,20 @@ const FONTS: [&[u8]; 2] = [
 ];
 const FAMILY: &str = "Inter";
 
-/// It is, in this build.
-pub(crate) fn is_built_in() -> Result<(), CliError> {
-    Ok(())
-}
-
-/// The figure as a PNG file, so many pixels wide.
 pub(crate) fn picture(svg: &str, across: u32) -> Result<Vec<u8>, CliError> {
-    let failed = |reason: String| CliError::Picture { reason };
     let mut fonts = Database::new();
     for font in FONTS {
         fonts.load_font_data(font.to_vec());
     }
     fonts.set_sans_serif_family(FAMILY);
     let options = Options { font_family: FAMILY.to_owned(), fontdb: Arc::new(fonts), ..Options::default() };
-    let tree = Tree::from_str(svg, &options).map_err(|source| failed(source.to_string()))?;
+    let tree = Tree::from_str(svg, &options).map_err(|source| no_picture(&source.to_string()))?;
     let scale = across as f32 / tree.size().width();
     let high = (tree.size().height() * scale).round() as u32;
     let mut dots =
-        Pixmap::new(across, high.max(1)).ok_or_else(|| failed(format!("{across} by {high} pixels")))?;
+        Pixmap::new(across, high.max(1)).ok_or_else(|| no_picture(&format!("{across} by {high} pixels")))?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut dots.as_mut());
-    dots.encode_png().map_err(|source| failed(source.to_string()))
+    dots.encode_png().map_err(|source| no_picture(&source.to_string()))
 }
 
 #[cfg(test)]

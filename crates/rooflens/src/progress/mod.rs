@@ -2,44 +2,21 @@
 //! nothing for quick work, for quiet users or where `ROOFLENS_PROGRESS=never`. One observer follows all kinds of
 //! work: reading traces, steps of a run, launches under a profiler.
 
-mod assets;
-mod launches;
-mod load;
+mod bars;
 mod reading;
-mod spinner;
 mod steps;
 
-use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rooflens_core::environment;
 use rooflens_core::observer::{Event, Observer, SharedObserver, Stop};
 
-pub(crate) use self::assets::follow_assets;
-use self::launches::LaunchProgress;
-use self::load::LoadBar;
+pub(crate) use self::bars::wait;
+use self::bars::{LaunchProgress, LoadBar, Spinner};
 use self::reading::Reading;
-use self::spinner::Spinner;
-pub(crate) use self::spinner::wait;
+pub(crate) use self::reading::follow_assets;
 use self::steps::Steps;
-use crate::console::{Console, Verbosity};
+use crate::console::Console;
 use crate::interrupt::Presses;
-
-/// Work that takes no longer shows no bar.
-const BAR_AFTER: Duration = Duration::from_secs(1);
-/// Work that takes no longer says no line.
-const LINE_AFTER: Duration = Duration::from_secs(2);
-/// How often a line is said where there is no bar.
-const LINE_EVERY: Duration = Duration::from_secs(10);
-/// How often a bar moves by itself.
-const TICK: Duration = Duration::from_millis(120);
-
-/// Looks of work whose end is known.
-const BAR: &str = "{wide_msg} [{bar:24}] {pos}/{len} {elapsed}";
-/// Looks of work whose end is not known.
-const SPINNER: &str = "{spinner} {wide_msg} {elapsed}";
 
 /// What Ctrl-C means while traces are read.
 pub(crate) const READING: &str = "reporting what was read so far";
@@ -147,23 +124,4 @@ impl Observer for Follower {
             _ => Stop::Kill,
         }
     }
-}
-
-/// Whether bars may be drawn.
-fn has_bars(console: &Console) -> bool {
-    environment::wants_progress() && console.verbosity > Verbosity::Quiet && std::io::stderr().is_terminal()
-}
-
-/// A bar that is drawn where bars may be.
-fn bar(console: &Console, length: Option<u64>) -> ProgressBar {
-    let target = if has_bars(console) { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    ProgressBar::with_draw_target(length, target)
-}
-
-/// A bar's looks.
-fn style(template: &str) -> ProgressStyle {
-    // The templates are constant and right; a wrong one would only lose its looks.
-    ProgressStyle::with_template(template)
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
-        .progress_chars("=> ")
 }

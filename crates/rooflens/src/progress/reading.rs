@@ -1,16 +1,19 @@
 //! Progress of reading traces: bytes of so many, and what is done to which rank.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use indicatif::{DecimalBytes, ProgressBar, ProgressDrawTarget};
+use rooflens_collect::project::assets::AssetObserver;
 use rooflens_core::environment;
 use rooflens_core::observer::Activity;
 
-use super::{BAR_AFTER, LINE_AFTER, LINE_EVERY, TICK, style};
+use super::bars::{BAR_AFTER, LINE_AFTER, LINE_EVERY, TICK, style};
 use crate::console::{Console, Verbosity};
+use crate::interrupt::Presses;
 
 /// Where the end is known.
 const BAR: &str = "{wide_msg} [{bar:24}] {decimal_bytes}/{decimal_total_bytes} {elapsed}";
@@ -57,12 +60,10 @@ impl Reading {
         }
     }
 
-    /// The bar.
     pub(crate) fn bar(&self) -> &ProgressBar {
         &self.bar
     }
 
-    /// Another input is read.
     pub(crate) fn begin(&self, total_bytes: Option<u64>) {
         let now = Instant::now();
         let mut state = self.lock();
@@ -75,7 +76,6 @@ impl Reading {
         }
     }
 
-    /// Something begins.
     pub(crate) fn step(&self, activity: Activity, source: &str) {
         let verb = match activity {
             Activity::Reading => "reading",
@@ -86,8 +86,7 @@ impl Reading {
         self.name(format!("{verb} {source}"));
     }
 
-    /// What is done has another name from now on.
-    pub fn name(&self, step: String) {
+    pub(crate) fn name(&self, step: String) {
         let mut state = self.lock();
         self.end_step(&mut state);
         self.bar.set_message(step.clone());
@@ -96,13 +95,13 @@ impl Reading {
     }
 
     /// More bytes are done.
-    pub fn add(&self, count: u64) {
+    pub(crate) fn add(&self, count: u64) {
         self.bytes.fetch_add(count, Ordering::Relaxed);
         self.show(&mut self.lock());
     }
 
     /// So many bytes are done, of so many.
-    pub fn set(&self, bytes: u64, total_bytes: Option<u64>) {
+    pub(crate) fn set(&self, bytes: u64, total_bytes: Option<u64>) {
         self.bytes.store(bytes, Ordering::Relaxed);
         let mut state = self.lock();
         state.total_bytes = total_bytes;
@@ -113,7 +112,7 @@ impl Reading {
     }
 
     /// The work is done: takes the bar away and tells how long the last step took.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.bar.disable_steady_tick();
         self.bar.finish_and_clear();
         self.end_step(&mut self.lock());
@@ -154,5 +153,38 @@ impl Reading {
         let bytes = DecimalBytes(self.bytes.load(Ordering::Relaxed));
         let of = state.total_bytes.map(|total| format!(" of {}", DecimalBytes(total))).unwrap_or_default();
         format!("{what} ({bytes}{of} {})", self.done)
+    }
+}
+
+/// Progress of work with assets: each step counts its bytes from zero.
+struct Assets {
+    reading: Reading,
+    presses: Presses,
+}
+
+/// Does `work` with assets and shows its progress. Ctrl-C ends it early and undoes what is half done.
+pub(crate) fn follow_assets<T>(
+    console: &Console,
+    done: &'static str,
+    work: impl FnOnce(&mut dyn AssetObserver) -> T,
+) -> T {
+    let presses = Presses::watch(console, "undoing what is half done");
+    let mut assets = Assets { reading: Reading::of(console, done), presses };
+    let outcome = work(&mut assets);
+    assets.reading.finish();
+    outcome
+}
+
+impl AssetObserver for Assets {
+    fn unpacks(&mut self, archive: &Path) {
+        self.reading.name(format!("unpacking {}", archive.display()));
+    }
+
+    fn goes_on(&mut self, bytes: u64, total: Option<u64>) {
+        self.reading.set(bytes, total);
+    }
+
+    fn should_stop(&self) -> bool {
+        self.presses.count() > 0
     }
 }

@@ -7,11 +7,9 @@ use rooflens_collect::execute::{StepOutcome, WorkloadEvent};
 use rooflens_collect::plan::PlannedStep;
 use rooflens_core::environment;
 
-use super::spinner::Spinner;
-use super::{BAR, LINE_EVERY, SPINNER, TICK, bar, style};
+use super::bars::{BAR, LINE_EVERY, SPINNER, Spinner, TICK, bar, style};
 use crate::console::Console;
 
-/// Follows the steps of a run.
 pub(crate) struct Steps {
     console: Console,
     is_wanted: bool,
@@ -37,12 +35,10 @@ impl Steps {
         }
     }
 
-    /// The bar.
     pub(crate) fn bar(&self) -> &ProgressBar {
         &self.bar
     }
 
-    /// A step begins.
     pub(crate) fn begin(&mut self, step: &PlannedStep) {
         self.bar.reset();
         self.bar.enable_steady_tick(TICK);
@@ -53,7 +49,6 @@ impl Steps {
         self.show(format!("{}: starting", step.name), None);
     }
 
-    /// A step has ended.
     pub(crate) fn end(&mut self, outcome: Option<&StepOutcome>) {
         self.working = None;
         self.hide();
@@ -63,13 +58,11 @@ impl Steps {
         }
     }
 
-    /// Takes the bar away.
     pub(crate) fn hide(&self) {
         self.bar.disable_steady_tick();
         self.bar.finish_and_clear();
     }
 
-    /// The workload reports something.
     pub(crate) fn event(&mut self, step: &PlannedStep, event: &WorkloadEvent) {
         self.working = None;
         match event.name.as_str() {

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use rooflens_analyze::compare::headline::MetricUnit;
-use rooflens_core::Error;
 use rooflens_core::exit::Exit;
 use rooflens_core::fleet::{self, StoreRunsDocument, characters_of_an_id};
 use rooflens_core::run_index::{self, IndexedRun, RunColumn, RunCondition, RunFilter, RunOrder};
@@ -14,22 +13,17 @@ use rooflens_report::cost::{csv, markdown, terminal};
 use serde_json::Value as Json;
 
 use super::is_store;
-use crate::args::format::OutputFormat;
+use crate::args::OutputFormat;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::output;
 
-/// What is listed, and how.
 pub(crate) struct ListedRuns {
-    /// The folder or store.
     pub(crate) place: String,
-    /// Which runs.
     pub(crate) filter: RunFilter,
     /// In which order; newest first by default.
     pub(crate) order: Option<RunOrder>,
-    /// Rows on the screen.
     pub(crate) limit: usize,
-    /// For whom.
     pub(crate) format: OutputFormat,
 }
 
@@ -104,7 +98,6 @@ const PROBLEM: (Column, RunCell) = (Column::text("problem", "Problem"), |run| {
     Cell::or(run.problem.as_ref(), |problem| Cell::text(problem.clone()), "nothing is wrong")
 });
 
-/// Lists the runs of a folder or a store.
 pub(crate) fn list(asked: &ListedRuns, console: &Console) -> Result<Exit, CliError> {
     let place = asked.place.as_str();
     let mut runs = match is_store(place) {
@@ -112,13 +105,13 @@ pub(crate) fn list(asked: &ListedRuns, console: &Console) -> Result<Exit, CliErr
         false => {
             let all = run_index::listed(Path::new(place))?;
             let characters = characters_of_an_id(&all);
-            let chosen = asked.filter.choose(place, all).map_err(Error::from)?;
+            let chosen = asked.filter.choose(place, all)?;
             StoreRunsDocument::of_folder(place, characters, chosen)
         }
     };
     asked.order.iter().for_each(|order| order.sort(&mut runs.runs));
     match asked.format {
-        OutputFormat::Json => output::json(&runs, console.is_read_by_people())?,
+        OutputFormat::Json => output::json(&runs)?,
         OutputFormat::Csv => output::text(&csv(&parts(&runs, asked, usize::MAX)))?,
         OutputFormat::Md => output::text(&markdown("Runs", &parts(&runs, asked, usize::MAX)))?,
         OutputFormat::Text => {

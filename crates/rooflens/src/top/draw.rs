@@ -11,12 +11,9 @@ use rooflens_report::text::{clean, elide, width, wrap};
 use super::rows::{TopPane, TopRow, columns};
 use super::state::{TopState, TopView};
 
-/// What the terminal can show.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TopLook {
-    /// Whether colours may be used.
     pub(crate) color: bool,
-    /// Whether anything beyond ASCII may be used.
     pub(crate) unicode: bool,
 }
 
@@ -47,7 +44,6 @@ const HELP: &[(&str, &str)] = &[
     ("q, Ctrl-C", "quit"),
 ];
 
-/// Draws everything.
 pub(crate) fn draw(frame: &mut Frame<'_>, state: &mut TopState<'_>, look: TopLook) {
     let area = frame.area();
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
@@ -84,7 +80,6 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &mut TopState<'_>, look: TopLoo
     }
 }
 
-/// What is looked at.
 fn title(state: &TopState<'_>) -> String {
     let trace = state.overview().analyzed.findings.get::<Trace>();
     let sources = trace.map(|trace| clean(&trace.sources.join(", "))).unwrap_or_default();
@@ -120,7 +115,6 @@ fn tab_line(state: &TopState<'_>, look: TopLook) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The way to the pane, and its filter.
 fn way_line(state: &TopState<'_>, columns: usize, look: TopLook) -> Line<'static> {
     let view = state.view();
     let arrow = if look.unicode { " › " } else { " > " };
@@ -202,7 +196,6 @@ fn column_title(view: &TopView, at: usize, look: TopLook) -> String {
     format!("{}{mark}", columns(view.pane)[at])
 }
 
-/// Whether a column is aligned right.
 fn is_number(view: &TopView, at: usize) -> bool {
     columns(view.pane)[at] != "class"
 }

@@ -8,8 +8,10 @@ mod tests;
 
 use std::io::{IsTerminal, Stdout, stdin, stdout};
 use std::mem::ManuallyDrop;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueHint;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
@@ -18,14 +20,56 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use rooflens_core::error::Hint;
 use rooflens_core::exit::Exit;
 use rooflens_core::observer::{SharedObserver, Stop};
-use rooflens_core::overview::Overview;
+use rooflens_core::overview::{Overview, overview};
 
-pub(crate) use self::draw::TopLook;
-use self::draw::draw;
-use self::state::{TopKey, TopState};
+use self::draw::{TopLook, draw};
+use self::state::TopState;
+use crate::args::ModelArgs;
+use crate::console::Console;
 use crate::error::CliError;
+use crate::progress;
+
+const EXAMPLES: &str = "\
+Examples:
+  rooflens top runs/first                     ledger, kernels, steps and layers of a run
+  rooflens top trace.json.gz
+  rooflens top traces/                        all ranks of a job
+
+Keys: 1 to 4 or Tab for a pane, Enter to open a row (a phase, its classes, their kernels), Esc to go back, s to sort, \
+/ to filter, ? for all keys, q to quit. `rooflens kernels top` prints the kernels as a table.";
+
+/// Look through ledger, kernels, steps and layers in the terminal
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Run directory, or traces of one job
+    #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
+    inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    floor: ModelArgs,
+}
+
+pub(crate) fn run(args: Args, console: &Console) -> Result<Exit, CliError> {
+    // Before anything is read: a trace may take minutes.
+    if !stdout().is_terminal() || !stdin().is_terminal() {
+        return Err(CliError::usage(
+            "standard input and output are not a terminal: there is nothing to look through",
+            Hint::leading("as a table:", "rooflens kernels top INPUT, or rooflens analyze INPUT"),
+        ));
+    }
+    let observer = progress::observer(console, progress::READING);
+    let found = overview(&args.inputs, &args.floor.request(), &observer)?;
+    let screen = console.screen(0);
+    let look = TopLook { color: screen.color, unicode: screen.unicode };
+    match follow_keys(&found, look, &observer) {
+        Err(_) if !stdin().is_terminal() => {}
+        done => done?,
+    }
+    Ok(Exit::Fine)
+}
 
 /// How long a key is waited for before somebody who wants to end the program is looked for.
 const WAIT: Duration = Duration::from_millis(200);
@@ -65,20 +109,11 @@ fn restore() {
     let _ = execute!(stdout(), LeaveAlternateScreen, Show);
 }
 
-/// Shows an answer until somebody quits, or the terminal is gone.
-pub(crate) fn look_through(
-    overview: &Overview,
-    look: TopLook,
-    observer: &SharedObserver,
-) -> Result<(), CliError> {
-    match follow_keys(overview, look, observer) {
-        Err(_) if !stdin().is_terminal() => Ok(()),
-        done => done,
-    }
-}
-
 fn follow_keys(overview: &Overview, look: TopLook, observer: &SharedObserver) -> Result<(), CliError> {
-    let failed = |source| CliError::Terminal { source };
+    let failed = |source: std::io::Error| {
+        let hint = Hint::words("TERM names the kind of terminal: echo $TERM");
+        CliError::environment(format!("the terminal failed: {source}"), hint)
+    };
     let mut screen = RawScreen::open().map_err(failed)?;
     end_with_the_terminal();
     let mut state = TopState::new(overview);
@@ -115,29 +150,12 @@ fn end_with_the_terminal() {
     });
 }
 
-/// Ctrl-C is a key like others while the terminal is ours.
 fn is_interrupt(key: KeyEvent) -> bool {
     key.modifiers.contains(KeyModifiers::CONTROL) && matches!(key.code, KeyCode::Char('c' | 'd'))
 }
 
-fn meant(key: KeyEvent) -> Option<TopKey> {
-    Some(match key.code {
-        KeyCode::Char(letter) if key.modifiers.difference(KeyModifiers::SHIFT).is_empty() => {
-            TopKey::Char(letter)
-        }
-        KeyCode::Enter => TopKey::Enter,
-        KeyCode::Esc => TopKey::Escape,
-        KeyCode::Backspace => TopKey::Backspace,
-        KeyCode::Tab => TopKey::Tab,
-        KeyCode::BackTab => TopKey::BackTab,
-        KeyCode::Up => TopKey::Up,
-        KeyCode::Down => TopKey::Down,
-        KeyCode::Left => TopKey::Left,
-        KeyCode::Right => TopKey::Right,
-        KeyCode::PageUp => TopKey::PageUp,
-        KeyCode::PageDown => TopKey::PageDown,
-        KeyCode::Home => TopKey::Home,
-        KeyCode::End => TopKey::End,
-        _ => return None,
-    })
+/// Letters mean nothing together with Control or Alt.
+fn meant(key: KeyEvent) -> Option<KeyCode> {
+    let is_plain = key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
+    (is_plain || !matches!(key.code, KeyCode::Char(_))).then_some(key.code)
 }

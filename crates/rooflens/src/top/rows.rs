@@ -7,16 +7,11 @@ use rooflens_core::overview::{Overview, OverviewCell, OverviewStep};
 use rooflens_report::format;
 use rooflens_schema::tables::PhaseKind;
 
-/// What a pane shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TopPane {
-    /// The phases of the ledger.
     Ledger,
-    /// Kernels.
     Kernels,
-    /// Steps.
     Steps,
-    /// Layers.
     Layers,
     /// Classes of kernels: reached from a phase, a step or a layer.
     Classes,
@@ -27,7 +22,6 @@ impl TopPane {
     pub(crate) const TABS: [TopPane; 4] =
         [TopPane::Ledger, TopPane::Kernels, TopPane::Steps, TopPane::Layers];
 
-    /// Its title.
     pub(crate) fn title(self) -> &'static str {
         match self {
             TopPane::Ledger => "Ledger",
@@ -39,16 +33,13 @@ impl TopPane {
     }
 }
 
-/// What was chosen on the way to a pane.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TopScope {
     /// A phase; the inner nothing is what belongs to none.
     pub(crate) phase: Option<Option<PhaseKind>>,
-    /// A step.
     pub(crate) step: Option<u32>,
     /// A layer; the inner nothing is what belongs to none.
     pub(crate) layer: Option<Option<i32>>,
-    /// A class of kernels.
     pub(crate) class: Option<&'static str>,
 }
 
@@ -60,8 +51,7 @@ impl TopScope {
             && self.class.is_none_or(|class| overview.times.kernels[cell.kernel as usize].class == class)
     }
 
-    /// The way to it, in words.
-    pub fn words(&self, overview: &Overview) -> Vec<String> {
+    pub(crate) fn words(&self, overview: &Overview) -> Vec<String> {
         let step = self.step.and_then(|step| overview.times.steps.get(step as usize));
         let step = step.map(|step| match step.phase {
             PhaseKind::Step => format!("step {}", step.number),
@@ -73,14 +63,11 @@ impl TopScope {
     }
 }
 
-/// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TopValue {
-    /// Words.
     Text(String),
     /// A time, ns.
     Time(f64),
-    /// How many.
     Count(i64),
     /// A share, 0 to 1.
     Share(f64),
@@ -89,7 +76,6 @@ pub(crate) enum TopValue {
 }
 
 impl TopValue {
-    /// As it is shown.
     pub(crate) fn shown(&self) -> String {
         match self {
             TopValue::Text(text) => text.clone(),
@@ -113,15 +99,12 @@ impl TopValue {
 /// A row, and where it leads.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TopRow {
-    /// Values, the first of them its name.
     pub(crate) values: Vec<TopValue>,
     /// The pane behind it; nothing where it is the last.
     pub(crate) leads_to: Option<(TopPane, TopScope)>,
-    /// More about it, below the table.
     pub(crate) detail: Vec<String>,
 }
 
-/// The columns of a pane, the first of them a name.
 pub(crate) fn columns(pane: TopPane) -> &'static [&'static str] {
     match pane {
         TopPane::Ledger => &["phase", "steps", "time", "share", "median step", "longest"],

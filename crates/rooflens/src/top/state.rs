@@ -1,52 +1,15 @@
 //! Where somebody is, and what a key does. Nothing is drawn here.
 
+use ratatui::crossterm::event::KeyCode;
 use rooflens_core::overview::Overview;
 
 use super::rows::{TopPane, TopRow, TopScope, columns, first_order, rows};
 
-/// A key, as far as it matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TopKey {
-    /// A character.
-    Char(char),
-    /// Return.
-    Enter,
-    /// Escape.
-    Escape,
-    /// Backspace.
-    Backspace,
-    /// The next pane.
-    Tab,
-    /// The pane before.
-    BackTab,
-    /// A row up.
-    Up,
-    /// A row down.
-    Down,
-    /// Back.
-    Left,
-    /// Into the row.
-    Right,
-    /// A page up.
-    PageUp,
-    /// A page down.
-    PageDown,
-    /// The first row.
-    Home,
-    /// The last row.
-    End,
-}
-
-/// A pane with what is chosen in it.
 #[derive(Debug, Clone)]
 pub(crate) struct TopView {
-    /// What it shows.
     pub(crate) pane: TopPane,
-    /// What was chosen on the way.
     pub(crate) scope: TopScope,
-    /// The chosen row.
     pub(crate) selected: usize,
-    /// The first row on the screen.
     pub(crate) offset: usize,
     /// The column that it is sorted by, and whether the largest comes first.
     pub(crate) order: (usize, bool),
@@ -59,31 +22,24 @@ pub(crate) struct TopView {
 /// Where somebody is.
 pub(crate) struct TopState<'a> {
     overview: &'a Overview,
-    /// The panes on the way here, and this one.
     path: Vec<TopView>,
-    /// Whether a filter is being typed.
     pub(crate) is_typing: bool,
-    /// Whether the keys are shown.
     pub(crate) is_helping: bool,
-    /// Rows on the screen, as they were drawn last.
     page: usize,
     /// Columns on the screen, likewise: nobody sees an order by another.
     columns: usize,
 }
 
 impl<'a> TopState<'a> {
-    /// At the ledger.
     pub(crate) fn new(overview: &'a Overview) -> Self {
         let path = vec![view(overview, TopPane::Ledger, TopScope::default())];
         TopState { overview, path, is_typing: false, is_helping: false, page: 10, columns: usize::MAX }
     }
 
-    /// What is looked at.
     pub(crate) fn overview(&self) -> &'a Overview {
         self.overview
     }
 
-    /// The pane.
     pub(crate) fn view(&self) -> &TopView {
         // There is always one: only what was entered is left.
         &self.path[self.path.len() - 1]
@@ -94,8 +50,7 @@ impl<'a> TopState<'a> {
         &mut self.path[last]
     }
 
-    /// The row that is chosen.
-    pub fn row(&self) -> Option<&TopRow> {
+    pub(crate) fn row(&self) -> Option<&TopRow> {
         self.view().rows.get(self.view().selected)
     }
 
@@ -107,69 +62,66 @@ impl<'a> TopState<'a> {
         view.offset = view.offset.min(view.selected).max((view.selected + 1).saturating_sub(page));
     }
 
-    /// Takes note of how many columns are on the screen.
     pub(crate) fn show_columns(&mut self, columns: usize) {
         self.columns = columns.max(1);
     }
 
-    /// The tab that the way began at.
     pub(crate) fn tab(&self) -> TopPane {
         self.path[0].pane
     }
 
     /// Does what a key means. False where it means the end.
-    pub(crate) fn press(&mut self, key: TopKey) -> bool {
+    pub(crate) fn press(&mut self, key: KeyCode) -> bool {
         if self.is_helping {
             self.is_helping = false;
-            return key != TopKey::Char('q');
+            return key != KeyCode::Char('q');
         }
         if self.is_typing {
             self.type_filter(key);
             return true;
         }
         match key {
-            TopKey::Char('q') => return false,
-            TopKey::Char('?' | 'h') => self.is_helping = true,
-            TopKey::Char('/') => self.is_typing = true,
-            TopKey::Char(digit @ '1'..='4') => {
+            KeyCode::Char('q') => return false,
+            KeyCode::Char('?' | 'h') => self.is_helping = true,
+            KeyCode::Char('/') => self.is_typing = true,
+            KeyCode::Char(digit @ '1'..='4') => {
                 let at = usize::from(digit as u8 - b'1');
                 self.open_tab(TopPane::TABS[at]);
             }
-            TopKey::Tab => self.turn(1),
-            TopKey::BackTab => self.turn(TopPane::TABS.len() - 1),
-            TopKey::Enter | TopKey::Right => self.enter(),
-            TopKey::Escape | TopKey::Backspace | TopKey::Left => self.back(),
-            TopKey::Char('c') => self.switch(TopPane::Classes),
-            TopKey::Char('l') => self.switch(TopPane::Layers),
-            TopKey::Char('k') => self.switch(TopPane::Kernels),
-            TopKey::Char('s') => self.sort_by_next(),
-            TopKey::Char('r') => self.reverse(),
-            TopKey::Up => self.select(|at, _| at.saturating_sub(1)),
-            TopKey::Down => self.select(|at, _| at + 1),
-            TopKey::PageUp => self.select(usize::saturating_sub),
-            TopKey::PageDown => self.select(|at, page| at + page),
-            TopKey::Home => self.select(|_, _| 0),
-            TopKey::End => self.select(|_, _| usize::MAX),
-            TopKey::Char(_) => {}
+            KeyCode::Tab => self.turn(1),
+            KeyCode::BackTab => self.turn(TopPane::TABS.len() - 1),
+            KeyCode::Enter | KeyCode::Right => self.enter(),
+            KeyCode::Esc | KeyCode::Backspace | KeyCode::Left => self.back(),
+            KeyCode::Char('c') => self.switch(TopPane::Classes),
+            KeyCode::Char('l') => self.switch(TopPane::Layers),
+            KeyCode::Char('k') => self.switch(TopPane::Kernels),
+            KeyCode::Char('s') => self.sort_by_next(),
+            KeyCode::Char('r') => self.reverse(),
+            KeyCode::Up => self.select(|at, _| at.saturating_sub(1)),
+            KeyCode::Down => self.select(|at, _| at + 1),
+            KeyCode::PageUp => self.select(usize::saturating_sub),
+            KeyCode::PageDown => self.select(|at, page| at + page),
+            KeyCode::Home => self.select(|_, _| 0),
+            KeyCode::End => self.select(|_, _| usize::MAX),
+            _ => {}
         }
         true
     }
 
-    fn type_filter(&mut self, key: TopKey) {
+    fn type_filter(&mut self, key: KeyCode) {
         match key {
-            TopKey::Enter => self.is_typing = false,
-            TopKey::Escape => {
+            KeyCode::Enter => self.is_typing = false,
+            KeyCode::Esc => {
                 self.is_typing = false;
                 self.view_mut().filter.clear();
             }
-            TopKey::Backspace => drop(self.view_mut().filter.pop()),
-            TopKey::Char(letter) => self.view_mut().filter.push(letter),
+            KeyCode::Backspace => drop(self.view_mut().filter.pop()),
+            KeyCode::Char(letter) => self.view_mut().filter.push(letter),
             _ => {}
         }
         self.fill();
     }
 
-    /// Computes the rows of the pane anew.
     fn fill(&mut self) {
         let overview = self.overview;
         let view = self.view_mut();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::KeyCode;
 use rooflens_core::model::ModelRequest;
 use rooflens_core::observer::Unobserved;
 use rooflens_core::overview::{Overview, overview};
@@ -11,11 +12,10 @@ use rooflens_core::self_test::EXAMPLES;
 
 use super::draw::{TopLook, draw};
 use super::rows::TopPane;
-use super::state::{TopKey, TopState};
+use super::state::TopState;
 
 const PLAIN: TopLook = TopLook { color: false, unicode: true };
 
-/// The example of slow decode steps.
 fn example() -> Overview {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("decode-eager.json");
@@ -26,16 +26,16 @@ fn example() -> Overview {
 fn press(state: &mut TopState<'_>, keys: &str) {
     for key in keys.split_whitespace() {
         let key = match key {
-            "enter" => TopKey::Enter,
-            "esc" => TopKey::Escape,
-            "tab" => TopKey::Tab,
-            "backtab" => TopKey::BackTab,
-            "down" => TopKey::Down,
-            "up" => TopKey::Up,
-            "end" => TopKey::End,
-            "pagedown" => TopKey::PageDown,
-            "backspace" => TopKey::Backspace,
-            word => TopKey::Char(word.chars().next().unwrap()),
+            "enter" => KeyCode::Enter,
+            "esc" => KeyCode::Esc,
+            "tab" => KeyCode::Tab,
+            "backtab" => KeyCode::BackTab,
+            "down" => KeyCode::Down,
+            "up" => KeyCode::Up,
+            "end" => KeyCode::End,
+            "pagedown" => KeyCode::PageDown,
+            "backspace" => KeyCode::Backspace,
+            word => KeyCode::Char(word.chars().next().unwrap()),
         };
         assert!(state.press(key), "{key:?}");
     }
@@ -128,7 +128,7 @@ fn tabs_help_and_the_end() {
     press(&mut state, "?");
     insta::assert_snapshot!(frame(&mut state, (80, 24), PLAIN));
     press(&mut state, "x");
-    assert!(!state.is_helping && !state.press(TopKey::Char('q')));
+    assert!(!state.is_helping && !state.press(KeyCode::Char('q')));
 }
 
 #[test]

@@ -1,30 +1,20 @@
 //! What to change, from tables and traces.
 
-use serde_json::Value;
-
-use crate::{fixture, rooflens};
+use super::*;
 
 const HEAD: &str =
     "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n";
 
 /// 100 launches and 250 µs of kernels.
-fn table(folder: &tempfile::TempDir) -> String {
+fn table(folder: &Folder) -> String {
     let rows = "80,200000,80,2500,2500,2000,3000,1,\"void gemvx::kernel<7>()\"\n\
                 20,50000,20,2500,2500,2000,3000,1,\"void at::native::elementwise_kernel<1>()\"\n";
-    let path = folder.path().join("kernels.csv");
-    std::fs::write(&path, format!("{HEAD}{rows}")).unwrap();
-    path.to_str().unwrap().to_owned()
-}
-
-fn json(args: &[&str]) -> Value {
-    let output = rooflens(args).args(["--format", "json"]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    folder.write("kernels.csv", format!("{HEAD}{rows}").as_bytes())
 }
 
 #[test]
 fn a_table_of_kernels_with_its_wall_time() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let found = json(&["advise", &table(&folder), "--wall", "1ms", "--steps", "2"]);
     let first = &found["advice"]["items"][0];
     // 750 µs idle less 2 or 0.5 µs for each of 100 launches.
@@ -38,19 +28,18 @@ fn a_table_of_kernels_with_its_wall_time() {
 
 #[test]
 fn a_changed_model_beside_the_old() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let (table, config) = (table(&folder), fixture("configs/tiny-moe.json"));
     let mut args =
         vec!["advise", &table, "--wall", "1ms", "--steps", "2", "--what-if", "num_hidden_layers=1"];
-    let refused = rooflens(&args).output().unwrap();
-    assert_eq!(refused.status.code(), Some(2));
+    run(&args).fails(2, "");
     // A table without MoE kernels is none of a model with experts.
     args.extend(["--model", &config, "--hardware", "h100", "--context", "512"]);
-    assert_eq!(rooflens(&args).output().unwrap().status.code(), Some(2));
+    run(&args).fails(2, "");
     args.push("--force");
     let found = json(&args);
     let changed = &found["what_if"][0];
-    let number = |value: &Value| value.as_f64().unwrap();
+    let number = |value: &Json| value.as_f64().unwrap();
     let line = |name: &str| {
         let lines = changed["lines"].as_array().unwrap();
         lines
@@ -68,7 +57,7 @@ fn a_changed_model_beside_the_old() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let table = table(&folder);
     for args in [
         &["advise", &table][..],
@@ -76,8 +65,7 @@ fn what_cannot_be_is_refused() {
         &["advise", &table, "--wall", "1ms", "--steps", "0"],
         &["advise", &table, "--wall", "1ms", "--steps", "2", "--what-if", "x"],
     ] {
-        let output = rooflens(args).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        run(args).fails(2, "");
     }
 }
 

@@ -1,58 +1,27 @@
 //! `analyze`: every kind of input, every form of output.
 
-use std::io::Write;
-use std::process::Stdio;
-
 use super::*;
 
 #[test]
 fn one_screen() {
-    insta::assert_snapshot!(run(&["analyze", &fixture("kineto/decode.json")]).fine());
+    insta::assert_snapshot!(text(&["analyze", &fixture("kineto/decode.json")]));
 }
 
 #[test]
 fn one_screen_of_two_ranks() {
-    insta::assert_snapshot!(run(&["analyze", &fixture("kineto/two_ranks"), "--limit", "2"]).fine());
+    insta::assert_snapshot!(text(&["analyze", &fixture("kineto/two_ranks"), "--limit", "2"]));
 }
 
 #[test]
 fn the_json_document_has_its_keys_in_order() {
-    let text = run(&["analyze", &fixture("kineto/decode.json"), "--format", "json"]).fine();
+    let text = text(&["analyze", &fixture("kineto/decode.json"), "--format", "json"]);
     assert_eq!(text.lines().count(), 1, "one line for programs");
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let json: Json = serde_json::from_str(&text).unwrap();
     assert_eq!(json["schema"], serde_json::json!({"name": "rooflens.analysis", "version": "1.0"}));
     // A map would sort its keys: look at the text.
-    let keys = [
-        "schema",
-        "trace",
-        "devices",
-        "kernels",
-        "classes",
-        "operators",
-        "phases",
-        "launches",
-        "gaps",
-        "late_host",
-        "communication",
-        "ledger",
-        "stragglers",
-        "modules",
-        "parts",
-        "products",
-        "shape_rates",
-        "frames",
-        "memory",
-        "comm_calls",
-        "gemms",
-        "engine_layers",
-        "inferences",
-        "server_metrics",
-        "health",
-        "verdict",
-        "advice",
-        "not_computed",
-        "notes",
-    ];
+    let keys = "schema trace devices kernels classes operators phases launches gaps late_host communication ledger stragglers modules \
+        parts products shape_rates frames memory comm_calls gemms engine_layers inferences server_metrics health verdict advice not_computed notes";
+    let keys: Vec<&str> = keys.split_whitespace().collect();
     assert_eq!(json.as_object().unwrap().len(), keys.len());
     let mut at = 0;
     for key in keys {
@@ -88,7 +57,7 @@ fn standard_input_and_gzip_give_the_same_numbers() {
     gzip.write_all(&bytes).unwrap();
     let gzip = gzip.finish().unwrap();
     let folder = Folder::new();
-    let plain = run(&["analyze", &path, "--format", "json"]).json();
+    let plain = json(&["analyze", &path]);
     for other in [
         run_with_input(&["analyze", "-", "--format", "json"], &bytes),
         run_with_input(&["analyze", "-", "--format", "json"], &gzip),
@@ -104,21 +73,21 @@ fn standard_input_and_gzip_give_the_same_numbers() {
 
 #[test]
 fn ranks_share_a_clock() {
-    let folder = run(&["analyze", &fixture("kineto/two_ranks"), "--format", "json"]).json();
+    let folder = json(&["analyze", &fixture("kineto/two_ranks")]);
     assert_eq!(folder["trace"]["ranks"], 2);
     assert_eq!(folder["devices"].as_array().unwrap().len(), 2);
     // By hand: rank 0 begins at 1,000.000 µs, rank 1 at 1,015.000 µs of a clock 12.345 µs ahead, and
     // both last 1,950.000 µs: from 0 to 27.345 + 1,950.000 µs.
     assert_eq!(folder["trace"]["span_ns"], 1_977_345);
     let (first, second) = (fixture("kineto/two_ranks/rank-0.json"), fixture("kineto/two_ranks/rank-1.json"));
-    let files = run(&["analyze", &first, &second, "--format", "json"]).json();
+    let files = json(&["analyze", &first, &second]);
     assert_eq!(files, folder);
 }
 
 #[test]
 fn two_files_of_one_rank_are_kept_apart() {
     let path = fixture("kineto/decode.json");
-    let json = run(&["analyze", &path, &path, "--format", "json"]).json();
+    let json = json(&["analyze", &path, &path]);
     let ranks: Vec<_> = json["devices"].as_array().unwrap().iter().map(|row| &row["rank"]).collect();
     assert_eq!(ranks, [0, 1]);
     let codes: Vec<_> = json["notes"].as_array().unwrap().iter().map(|note| &note["code"]).collect();
@@ -142,11 +111,11 @@ fn a_damaged_rank_does_not_hide_the_others() {
 #[test]
 fn csv_and_markdown() {
     let path = fixture("kineto/decode.json");
-    let kernels = run(&["analyze", &path, "--format", "csv"]).fine();
+    let kernels = text(&["analyze", &path, "--format", "csv"]);
     assert_eq!(kernels.lines().count(), 1 + 8);
     assert!(kernels.lines().next().unwrap().contains("total_ns"), "{kernels}");
     for table in ["operators", "phases", "gaps", "devices"] {
-        let text = run(&["analyze", &path, "--format", "csv", "--table", table]).fine();
+        let text = text(&["analyze", &path, "--format", "csv", "--table", table]);
         assert!(text.lines().count() > 1, "{table}");
     }
     let page = run(&["analyze", &path, "--format", "md"]).fine();
@@ -155,12 +124,16 @@ fn csv_and_markdown() {
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    for format in ["text", "json", "csv", "md"] {
-        let mut command = rooflens(&["analyze", &fixture("kineto/decode.json"), "--format", format]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        drop(child.stdout.take());
-        let answer = Answer::of(child.wait_with_output().unwrap());
-        assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "{format}");
+    let (trace, model) = (fixture("kineto/decode.json"), fixture("configs/tiny-moe.json"));
+    for args in [["analyze", &trace], ["cost", &model]] {
+        for format in ["text", "json", "csv", "md"] {
+            let mut command = rooflens(&args);
+            command.args(["--format", format]).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            drop(child.stdout.take());
+            let answer = Answer::of(child.wait_with_output().unwrap());
+            assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "{args:?} {format}");
+        }
     }
 }
 
@@ -168,8 +141,8 @@ fn a_closed_pipe_is_no_error() {
 fn colours_and_talk_as_asked() {
     let path = fixture("kineto/decode.json");
     let folder = Folder::new();
-    assert!(!run(&["analyze", &path]).fine().contains('\u{1b}'), "no colours in a pipe");
-    assert!(run(&["analyze", &path, "--color", "always"]).fine().contains('\u{1b}'));
+    assert!(!text(&["analyze", &path]).contains('\u{1b}'), "no colours in a pipe");
+    assert!(text(&["analyze", &path, "--color", "always"]).contains('\u{1b}'));
     let ascii = Answer::of(rooflens(&["analyze", &path]).env("LC_ALL", "C").output().unwrap()).fine();
     assert!(ascii.is_ascii(), "{ascii}");
     let narrow = Answer::of(rooflens(&["analyze", &path]).env("COLUMNS", "60").output().unwrap()).fine();

@@ -29,7 +29,7 @@ fn a_config_is_composed() {
         "model:\n  layers: 96\nseed: 4\nname: run-96\nnew:\n- 1\n- a\n"
     );
     assert_eq!(config(&folder, &["--package", "model"]).fine(), "# @package model\nlayers: 2\n");
-    let groups = run(&["config", "groups", "--config-dir", &folder.text("conf")]).fine();
+    let groups = text(&["config", "groups", "--config-dir", &folder.text("conf")]);
     assert_eq!(groups, "model: big, small\n");
 }
 
@@ -71,35 +71,28 @@ fn what_is_wrong_is_told_with_what_helps() {
         (vec!["seed=1,2"], "seed=1,2", "--multirun"),
     ] {
         let answer = config(&folder, &args);
-        assert_eq!(answer.code, 2, "{}", answer.stderr);
-        assert!(answer.stderr.contains(fact), "{}", answer.stderr);
-        assert!(answer.hint().contains(hint), "{}", answer.stderr);
+        answer.fails(2, fact).hints(hint);
         assert!(answer.stdout.is_empty());
     }
-    let answer = run(&["config", "show", "--config-dir", &folder.text("nowhere")]);
-    assert_eq!(answer.code, 2);
-    assert!(answer.hint().contains("rooflens init"));
+    run(&["config", "show", "--config-dir", &folder.text("nowhere")]).fails(2, "").hints("rooflens init");
 }
 
 #[test]
 fn a_new_project_works_at_once() {
     let folder = Folder::new();
     let project = folder.text("first");
-    run(&["init", &project]).fine();
+    text(&["init", &project]);
     let conf = format!("{project}/conf");
-    let text = run(&["config", "show", "--config-dir", &conf]).fine();
+    let text = text(&["config", "show", "--config-dir", &conf]);
     assert!(text.contains("name: tiny-random"), "{text}");
-    let cost = run(&["cost", &format!("{project}/models/tiny-random"), "--format", "json"]).json();
+    let cost = json(&["cost", &format!("{project}/models/tiny-random")]);
     assert!(cost["params"]["total"].as_u64().unwrap() > 0);
     // Nothing is overwritten.
-    let again = run(&["init", &project]);
-    assert_eq!(again.code, 2);
-    assert!(again.hint().contains("--force"));
-    let kept = run(&["init", &project, "--force", "--format", "json"]).json();
+    run(&["init", &project]).fails(2, "").hints("--force");
+    let kept = json(&["init", &project, "--force"]);
     assert_eq!(kept["made"].as_array().unwrap().len(), 0);
 }
 
-/// Makes folders as the command says, from within the project.
 fn write(folder: &Folder, args: &[&str]) -> Answer {
     let all: Vec<&str> = ["config", "write"].iter().chain(args).copied().collect();
     Answer::of(rooflens(&all).current_dir(folder.path("")).output().unwrap())
@@ -120,7 +113,7 @@ fn a_job_has_a_folder_that_says_how_it_was_composed() {
     assert!(provenance.contains("  seed: 'command line: seed=4'\n"), "{provenance}");
     assert!(provenance.contains("model/small.yaml:1:9\n"), "{provenance}");
     // A config that was written is a config to start from.
-    let again = run(&["config", "show", "--config-dir", job.join(".rooflens").to_str().unwrap()]).fine();
+    let again = text(&["config", "show", "--config-dir", job.join(".rooflens").to_str().unwrap()]);
     assert_eq!(again, read("config.yaml"));
 }
 
@@ -149,9 +142,7 @@ fn a_sweep_with_a_mistake_makes_no_folder() {
     let answer = write(&folder, &["-m", "model=small,bigg", "hydra.sweep.dir=all"]);
     assert_eq!(answer.code, 2);
     assert!(!folder.path("all").exists());
-    let answer = write(&folder, &["hydra.run.dir=null"]);
-    assert_eq!(answer.code, 2);
-    assert!(answer.stderr.contains("hydra.run.dir"), "{}", answer.stderr);
+    write(&folder, &["hydra.run.dir=null"]).fails(2, "hydra.run.dir");
 }
 
 #[test]
@@ -174,7 +165,5 @@ fn paths_are_whole_for_hydra_and_short_for_people() {
     assert!(origins.contains("# conf/model/small.yaml:1:9\n"), "{origins}");
     folder.write("conf/model/small.yaml", b"layers: [2\n");
     let wrong = here(&["config", "show"]);
-    assert_eq!(wrong.code, 2);
-    assert!(wrong.stderr.contains("  --> conf/model/small.yaml:"), "{}", wrong.stderr);
-    assert!(wrong.stderr.contains(" | layers: [2\n"), "{}", wrong.stderr);
+    wrong.fails(2, "  --> conf/model/small.yaml:").fails(2, " | layers: [2\n");
 }

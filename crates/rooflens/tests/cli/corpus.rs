@@ -1,13 +1,7 @@
 //! Real traces of many tools and devices.
 
-use std::process::Command;
-
-use crate::corpus_files::{corpus, corpus_files};
-
-fn rooflens(args: &[&str]) -> (i32, Vec<u8>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_rooflens")).arg("--quiet").args(args).output().unwrap();
-    (output.status.code().unwrap(), output.stdout, String::from_utf8(output.stderr).unwrap())
-}
+use super::corpus_files::{corpus, corpus_files};
+use super::*;
 
 /// Not Kineto traces: they must be refused, with a hint.
 const OTHERS: &[&str] = &["memory_timeline.raw.gz", "908_results.json.gz"];
@@ -18,20 +12,18 @@ fn every_trace_is_analysed_and_every_note_explained() {
     let mut paths = corpus_files(&["kineto"]);
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "gz"));
     assert!(!paths.is_empty());
-    let notes = rooflens(&["list", "notes", "--format", "json"]).1;
-    let notes: serde_json::Value = serde_json::from_slice(&notes).unwrap();
+    let notes = json(&["list", "notes"]);
     let known: Vec<&str> =
         notes["items"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect();
     for path in &paths {
         let text = path.to_str().unwrap();
-        let (code, stdout, stderr) = rooflens(&["analyze", text, "--format", "json"]);
+        let answer = run(&["analyze", text, "--format", "json", "--quiet"]);
         if OTHERS.iter().any(|name| text.ends_with(name)) {
-            assert_eq!(code, 5, "{text}");
-            assert!(stderr.contains("\nhint: rooflens list formats\n"), "{text}: {stderr}");
+            answer.fails(5, "\nhint: rooflens list formats\n");
             continue;
         }
-        assert_eq!((code, stderr.as_str()), (0, ""), "{text}");
-        let json: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+        assert_eq!(answer.stderr, "", "{text}");
+        let json = answer.json();
         assert!(json["trace"]["events"].as_i64().unwrap() > 0, "{text}");
         // MTIA's kernels are named after the graphs they were compiled from.
         let unclassified = json["classes"]["unclassified_share"].as_f64().unwrap_or(0.0);
@@ -43,44 +35,21 @@ fn every_trace_is_analysed_and_every_note_explained() {
         }
         // Large files look no different on the screen, and take their time.
         if path.metadata().unwrap().len() < 200_000 {
-            let (code, stdout, stderr) = rooflens(&["analyze", text]);
-            assert_eq!((code, stderr.as_str()), (0, ""), "{text}");
-            assert!(stdout.split(|byte| *byte == b'\n').count() > 5, "{text}");
+            let answer = run(&["analyze", text, "--quiet"]);
+            assert_eq!(answer.stderr, "", "{text}");
+            assert!(answer.fine().lines().count() >= 5, "{text}");
         }
-    }
-}
-
-#[test]
-#[ignore = "needs the corpus"]
-fn a_job_and_its_run_give_the_same_answers() {
-    let folder = corpus("kineto");
-    let scratch = tempfile::tempdir().unwrap();
-    let run = scratch.path().join("run");
-    for input in [
-        "hta/trace_filter",
-        "tracelens/b200/eager_trace.json.gz",
-        "cpu_llama/llama8x512_prefill_decode.json.gz",
-    ] {
-        let path = folder.join(input);
-        let (path, run) = (path.to_str().unwrap(), run.to_str().unwrap());
-        let (code, of_trace, stderr) = rooflens(&["analyze", path, "--format", "json", "-o", run]);
-        assert_eq!(code, 0, "{input}: {stderr}");
-        let (code, of_run, stderr) = rooflens(&["analyze", run, "--format", "json"]);
-        assert_eq!(code, 0, "{input}: {stderr}");
-        assert!(of_run == of_trace, "{input}: the run differs from its trace");
     }
 }
 
 /// Layers of a trace as (activities, device time), and how many activities got theirs by pattern.
 fn layers(args: &[&str]) -> (Vec<(i64, i64)>, i64) {
-    let (code, stdout, stderr) = rooflens(&[&["analyze", "--format", "json"], args].concat());
-    assert_eq!(code, 0, "{args:?}: {stderr}");
-    let json: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+    let json = json(&[&["analyze"], args].concat());
     let layers = json["modules"]["layers"].as_array().unwrap();
     for (index, layer) in layers.iter().enumerate() {
         assert_eq!(layer["layer"].as_u64(), Some(index as u64), "{args:?}");
     }
-    let number = |layer: &serde_json::Value, key: &str| layer[key].as_i64().unwrap();
+    let number = |layer: &Json, key: &str| layer[key].as_i64().unwrap();
     let rows = layers.iter().map(|layer| (number(layer, "activities"), number(layer, "device_ns"))).collect();
     (rows, json["modules"]["layers_by_pattern"].as_i64().unwrap())
 }
@@ -124,10 +93,7 @@ fn a_decode_of_many_launches_is_advised_to_use_graphs() {
     let config = corpus("configs/deepseek-ai--DeepSeek-OCR.derived.json");
     let (table, config) = (table.to_str().unwrap(), config.to_str().unwrap());
     let told = ["--wall", "707.379ms", "--steps", "64", "--hardware", "rtx-5090", "--context", "900"];
-    let (code, stdout, stderr) =
-        rooflens(&[&["advise", table, "--model", config, "--format", "json"], &told[..]].concat());
-    assert_eq!(code, 0, "{stderr}");
-    let json: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+    let json = json(&[&["advise", table, "--model", config], &told[..]].concat());
     let verdict = json["verdict"].as_str().unwrap();
     assert!(verdict.contains("launch-bound: 1,219 launches per step"), "{verdict}");
     let phase = &json["ledger"]["phases"][0];

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 /// Tests of every trace read larger files only if they read the whole corpus.
 const QUICK_BYTES: u64 = 500_000;
 
-/// `.ci/full` reads the whole corpus.
 fn takes_whole_corpus() -> bool {
     std::env::var_os("ROOFLENS_WHOLE_CORPUS").is_some()
 }
@@ -15,7 +14,6 @@ pub fn at_least(in_small: usize, in_whole: usize) -> usize {
     if takes_whole_corpus() { in_whole } else { in_small }
 }
 
-/// A file or folder of the corpus.
 pub fn corpus(name: &str) -> PathBuf {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder = std::env::var_os("ROOFLENS_CORPUS").map_or_else(beside, PathBuf::from);
@@ -24,7 +22,6 @@ pub fn corpus(name: &str) -> PathBuf {
     path
 }
 
-/// All files below a folder, by name.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -40,7 +37,6 @@ pub fn corpus_files(folders: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// Kineto traces of the corpus.
 pub fn kineto_traces() -> Vec<String> {
     let paths =
         corpus_files(&["kineto"]).into_iter().map(|path| path.into_os_string().into_string().unwrap());

@@ -73,7 +73,7 @@ fn each_point_says_whether_it_meets_the_target() {
     let folder = bench();
     let question = "tiny.json --batch 1,100000 --context 5 --hardware slow --tpot 100us";
     let json = cost(&folder, &format!("{question} --format json")).json();
-    let met: Vec<&serde_json::Value> =
+    let met: Vec<&Json> =
         json["points"].as_array().unwrap().iter().map(|p| &p["targets"][0]["met"]).collect();
     assert_eq!(met, [true, false]);
     let screen = cost(&folder, question).fine();
@@ -97,8 +97,7 @@ fn what_cannot_be_is_left_out_and_said() {
 
 #[test]
 fn drafts_cost_in_a_sweep_what_they_cost_alone() {
-    let fixture: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(fixture("cost/deepseek_v3-mtp.json")).unwrap()).unwrap();
+    let fixture = json_file(fixture("cost/deepseek_v3-mtp.json"));
     let folder = bench();
     folder.write("drafting.json", fixture["config"].to_string().as_bytes());
     let question = "drafting.json --context 64 --draft 1 --hardware h100 --format json";

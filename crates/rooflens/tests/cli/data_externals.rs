@@ -56,9 +56,7 @@ fn parity_145_a_link_to_another_state_is_told() {
     world.externals(&["add", "../upstream", "--kind", "link"]).fine();
     advance(&world, "two\n");
     assert!(world.externals(&["status"]).fine().contains("  at another commit  "));
-    let moved = world.externals(&["sync"]);
-    assert_eq!(moved.code, 5, "{}", moved.stderr);
-    assert!(moved.hint().contains("rooflens externals update upstream"), "{}", moved.stderr);
+    world.externals(&["sync"]).fails(5, "").hints("rooflens externals update upstream");
     assert!(world.externals(&["update", "--yes"]).fine().contains("updated"));
     assert!(world.externals(&["status"]).fine().contains("  in sync  "));
     // On another machine the checkout is elsewhere: the same name leads there.
@@ -70,17 +68,13 @@ fn parity_145_a_link_to_another_state_is_told() {
         std::fs::canonicalize(world.folder.path("other")).unwrap()
     );
     std::fs::remove_dir_all(world.folder.path("other")).unwrap();
-    let gone = world.externals(&["sync"]);
-    assert_eq!(gone.code, 3, "{}", gone.stderr);
-    assert!(gone.stderr.contains("is not a git checkout"), "{}", gone.stderr);
+    world.externals(&["sync"]).fails(3, "is not a git checkout");
     for (args, fact) in [
         (&["add", "https://example.invalid/x", "--kind", "link"][..], "absolute path"),
         (&["add", "../upstream", "--kind", "link", "--name", "x", "--revision", "v1"], "what is checked out"),
         (&["add", "../upstream", "--kind", "link", "--name", "x", "--path", "src"], "takes paths"),
     ] {
-        let refused = world.externals(args);
-        assert_eq!(refused.code, 2, "{}", refused.stderr);
-        assert!(refused.stderr.contains(fact), "{}", refused.stderr);
+        world.externals(args).fails(2, fact);
     }
 }
 
@@ -171,9 +165,7 @@ fn parity_147_update_refuses_a_dirty_checkout_and_goes_on_with_the_others() {
     world.commit("pin");
     advance(&world, "two\n");
     world.edit("third_party/github/upstream/src/kernel.cu");
-    let refused = world.externals(&["update", "upstream", "--yes"]);
-    assert_eq!(refused.code, 2, "{}", refused.stderr);
-    assert!(refused.stderr.contains("has local edits: src/kernel.cu"), "{}", refused.stderr);
+    world.externals(&["update", "upstream", "--yes"]).fails(2, "has local edits: src/kernel.cu");
     let both = world.externals(&["update", "--yes"]);
     assert_eq!(both.code, 2);
     assert!(both.stdout.contains("failed") && both.stdout.contains("updated"), "{}", both.stdout);
@@ -183,7 +175,5 @@ fn parity_147_update_refuses_a_dirty_checkout_and_goes_on_with_the_others() {
     assert!(unknown.hint().contains("did you mean 'upstream'?"), "{}", unknown.stderr);
     // A remote out of reach fails its row alone.
     std::fs::rename(world.folder.path("upstream"), world.folder.path("away")).unwrap();
-    let away = world.externals(&["update", "tree", "--yes"]);
-    assert_eq!(away.code, 3, "{}", away.stderr);
-    assert!(away.stderr.contains("cannot be reached"), "{}", away.stderr);
+    world.externals(&["update", "tree", "--yes"]).fails(3, "cannot be reached");
 }

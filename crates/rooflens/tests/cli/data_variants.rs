@@ -4,8 +4,7 @@ use super::assets::Place;
 use super::run::{OUT, ROWS, only_run, project, run_in};
 use super::*;
 
-/// The dataset as the workload of a planned run gets it.
-fn planned(folder: &Folder, args: &[&str]) -> serde_json::Value {
+fn planned(folder: &Folder, args: &[&str]) -> Json {
     let mut all = vec!["--dry-run", "--format", "json"];
     all.extend(args);
     let plan = run_in(folder, &all).json();
@@ -25,7 +24,7 @@ fn parity_049_a_variant_is_used_by_its_name() {
     let dataset = planned(&folder, &["dataset.variant=subset-2"]);
     assert_eq!(dataset["filelist"], "datasets/starter/subset-2/files.txt");
     assert_eq!(dataset["root"], "datasets/starter/source-data");
-    assert_eq!(dataset["variant"], serde_json::Value::Null, "nothing is left to resolve");
+    assert_eq!(dataset["variant"], Json::Null, "nothing is left to resolve");
     // The paths of a list start where its metadata say.
     folder.write("p/datasets/starter/pages/a.txt", b"a");
     assets(&folder, &["subset", "starter", "subset-pages", "--from", "pages"]).fine();
@@ -36,10 +35,7 @@ fn parity_049_a_variant_is_used_by_its_name() {
     folder.write("p/datasets/starter/flat/1.txt", b"one");
     assert_eq!(planned(&folder, &["dataset.variant=cleaned"])["root"], "datasets/starter/cleaned/data");
     let flat = planned(&folder, &["dataset.variant=flat"]);
-    assert_eq!(
-        (&flat["root"], &flat["filelist"]),
-        (&"datasets/starter/flat".into(), &serde_json::Value::Null)
-    );
+    assert_eq!((&flat["root"], &flat["filelist"]), (&"datasets/starter/flat".into(), &Json::Null));
 }
 
 #[test]
@@ -47,26 +43,14 @@ fn parity_049_a_variant_that_cannot_be_used_is_told() {
     let folder = project("");
     assets(&folder, &["subset", "starter", "subset-2", "--samples", "2"]).fine();
     let unknown = run_in(&folder, &["--dry-run", "dataset.variant=subset-1"]);
-    assert_eq!(unknown.code, 2, "{}", unknown.stderr);
-    assert!(
-        unknown.stderr.contains("the dataset 'starter' has no variant 'subset-1'; there are subset-2"),
-        "{}",
-        unknown.stderr
-    );
+    unknown.fails(2, "the dataset 'starter' has no variant 'subset-1'; there are subset-2");
     assert_eq!(unknown.hint(), "did you mean 'subset-2'?");
-    let both = run_in(&folder, &["--dry-run", "dataset.variant=subset-2", "dataset.filelist=x.txt"]);
-    assert_eq!(both.code, 2);
-    assert!(
-        both.stderr.contains("dataset.variant and dataset.filelist cannot both be set"),
-        "{}",
-        both.stderr
-    );
-    assert!(both.hint().contains("dataset.filelist=null"), "{}", both.stderr);
+    run_in(&folder, &["--dry-run", "dataset.variant=subset-2", "dataset.filelist=x.txt"])
+        .fails(2, "dataset.variant and dataset.filelist cannot both be set")
+        .hints("dataset.filelist=null");
     std::fs::create_dir(folder.path("p/datasets/starter/empty")).unwrap();
     for (name, fact) in [("empty", "has neither files.txt nor data"), ("../x", "must not have '/'")] {
-        let answer = run_in(&folder, &["--dry-run", &format!("dataset.variant={name}")]);
-        assert_eq!(answer.code, 2, "{}", answer.stderr);
-        assert!(answer.stderr.contains(fact), "{}", answer.stderr);
+        run_in(&folder, &["--dry-run", &format!("dataset.variant={name}")]).fails(2, fact);
     }
 }
 
@@ -161,9 +145,7 @@ fn parity_052_a_command_that_fails_leaves_nothing() {
         ("echo half > \"$ROOFLENS_OUTPUT/1\"; exit 3", "exit status: 3", "nothing was kept"),
         ("true", "wrote no file", "ROOFLENS_OUTPUT"),
     ] {
-        let failed = variant(&place, &["variant-x", "--", "sh", "-c", command]);
-        assert_eq!(failed.code, 3, "{}", failed.stderr);
-        assert!(failed.stderr.contains(fact) && failed.hint().contains(hint), "{}", failed.stderr);
+        variant(&place, &["variant-x", "--", "sh", "-c", command]).fails(3, fact).hints(hint);
     }
     let absent = variant(&place, &["variant-x", "--", "no-such-program"]);
     assert!(absent.stderr.contains("'no-such-program' cannot be started"), "{}", absent.stderr);
@@ -194,7 +176,7 @@ fn parity_052_data_that_are_there_are_recorded_and_verified() {
     place.folder.write("project/datasets/starter/tokenized-x/data/ids.bin", b"12346");
     let changed = place.assets(&["verify", "--format", "json"]);
     assert_eq!(changed.code, 1);
-    let json: serde_json::Value = serde_json::from_str(&changed.stdout).unwrap();
+    let json: Json = serde_json::from_str(&changed.stdout).unwrap();
     assert_eq!((&json["sound"], &json["variants"][1]["verdict"]), (&false.into(), &"faulty".into()));
     assert_eq!(json["variants"][1]["findings"][0]["problem"], "checksum");
     place.folder.write("project/datasets/starter/tokenized-x/data/more.bin", b"1");
@@ -263,9 +245,7 @@ fn parity_055_the_readme_has_the_first_level_of_source_data() {
     assert!(again.contains(&line("└──", "new.txt", "3 B")), "{again}");
     // Half of the marks: nothing is guessed.
     place.folder.write(path, again.replace("<!-- <<<", "<!--").as_bytes());
-    let broken = readme(&[]);
-    assert_eq!(broken.code, 2, "{}", broken.stderr);
-    assert!(broken.stderr.contains("are not one pair"), "{}", broken.stderr);
+    readme(&[]).fails(2, "are not one pair");
     let json = place.assets(&["readme", "starte", "--format", "json"]);
     assert_eq!((json.code, json.hint()), (2, "did you mean 'starter'?"));
 }

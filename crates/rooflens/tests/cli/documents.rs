@@ -1,25 +1,20 @@
 //! What the program prints and saves as JSON can be read back into its types, byte for byte.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use rooflens_analyze::Findings;
 use rooflens_analyze::document::{AnalysisDocument, FindingDocument};
 
-use crate::corpus_files::{at_least, corpus_files, files};
-
-fn rooflens(args: &[&str]) -> Option<String> {
-    let output = Command::new(env!("CARGO_BIN_EXE_rooflens")).arg("--quiet").args(args).output().unwrap();
-    output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
-}
+use super::corpus_files::{at_least, corpus_files, files};
+use super::{Folder, PathBuf, fixture, rooflens, text};
 
 /// How many of the files are analyzed and read back; files that are no input are passed over.
 fn read_back(paths: impl IntoIterator<Item = PathBuf>) -> usize {
     let mut count = 0;
     for path in paths {
-        let Some(printed) = rooflens(&["analyze", path.to_str().unwrap(), "--format", "json"]) else {
+        let output = rooflens(&["analyze", path.to_str().unwrap(), "--format", "json"]).output().unwrap();
+        if !output.status.success() {
             continue;
-        };
+        }
+        let printed = String::from_utf8(output.stdout).unwrap();
         let findings = Findings::from_document(&printed).unwrap();
         let unread: Vec<String> =
             findings.unread.iter().map(|unread| format!("{}: {}", unread.analysis, unread.reason)).collect();
@@ -33,10 +28,9 @@ fn read_back(paths: impl IntoIterator<Item = PathBuf>) -> usize {
 
 #[test]
 fn analyses_of_the_fixtures_are_read_back_as_they_were_printed() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     let folders =
         ["kineto", "nsys", "nccl", "rocpd", "rocprofv3", "tensorrt", "torchmem", "trtexec", "blaslog"];
-    assert!(read_back(folders.iter().flat_map(|name| files(&fixtures.join(name)))) >= 15);
+    assert!(read_back(folders.iter().flat_map(|name| files(fixture(name).as_ref()))) >= 15);
 }
 
 #[test]
@@ -48,12 +42,10 @@ fn analyses_of_the_corpus_are_read_back_as_they_were_printed() {
 
 #[test]
 fn findings_of_a_saved_run_are_read_back_from_their_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = folder.path().join("run");
-    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/kineto/decode.json");
-    rooflens(&["analyze", trace.to_str().unwrap(), "-o", run.to_str().unwrap()]).unwrap();
+    let folder = Folder::new();
+    text(&["analyze", &fixture("kineto/decode.json"), "-o", &folder.text("run")]);
     let mut read = Findings::default();
-    for path in files(&run.join("findings")) {
+    for path in files(&folder.path("run/findings")) {
         let saved = std::fs::read_to_string(&path).unwrap();
         read.add_document(&saved).unwrap();
         let (name, finding) = read.iter().last().unwrap();

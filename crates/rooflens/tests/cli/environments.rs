@@ -9,15 +9,13 @@ const OUT_OF_LAST: &str = "for last; do :; done\nout=$(dirname \"$last\")\necho 
 
 /// A program of a name in `p/bin`, which alone is on the path beside the system's own.
 fn tool(folder: &Folder, name: &str, script: &str) -> std::ffi::OsString {
-    use std::os::unix::fs::PermissionsExt;
-    let path = folder.write(&format!("p/bin/{name}"), format!("#!/bin/sh\n{script}").as_bytes());
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder.program(&format!("p/bin/{name}"), script);
     let system = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths(std::iter::once(folder.path("p/bin")).chain(std::env::split_paths(&system))).unwrap()
 }
 
-fn env_json(run_dir: &Path) -> serde_json::Value {
-    serde_json::from_slice(&std::fs::read(run_dir.join("report/env.json")).unwrap()).unwrap()
+fn env_json(run_dir: &Path) -> Json {
+    json_file(run_dir.join("report/env.json"))
 }
 
 #[test]
@@ -27,35 +25,10 @@ fn parity_006_a_tool_that_is_missing_is_told_before_anything_runs() {
     for (kind, installs) in [("pixi", "pixi.sh/install"), ("uv", "pip install uv"), ("conda", "Miniforge")] {
         let mut command = start(&folder, &["runtime.environment.name=cu128"]);
         command.arg(format!("runtime.environment.kind={kind}")).env("PATH", folder.path("p/nothing"));
-        let answer = Answer::of(command.output().unwrap());
-        assert_eq!(answer.code, 3, "{}", answer.stderr);
-        assert!(answer.stderr.contains(&format!("there is no program '{kind}'")), "{}", answer.stderr);
-        assert!(answer.hint().contains(installs), "{}", answer.hint());
+        Answer::of(command.output().unwrap())
+            .fails(3, &format!("there is no program '{kind}'"))
+            .hints(installs);
         assert!(!folder.path("p/runs").exists(), "nothing is made");
-    }
-}
-
-#[test]
-fn parity_006_an_environment_that_is_missing_names_the_command_that_makes_it() {
-    let folder = project("");
-    let cases = [
-        ("uv", "UV_PROJECT_ENVIRONMENT=.venvs/cu128 uv sync --extra cu128"),
-        ("pixi", "pixi install -e cu128"),
-        ("venv", "python3 -m venv cu128"),
-    ];
-    let no_manifest = start(&folder, &["runtime.environment.kind=uv"])
-        .env("PATH", tool(&folder, "uv", "exit 9\n"))
-        .output()
-        .unwrap();
-    let answer = Answer::of(no_manifest);
-    assert!(answer.code == 3 && answer.stderr.contains("has no pyproject.toml"), "{}", answer.stderr);
-    folder.write("p/pyproject.toml", b"[project]\nname = \"p\"\nversion = \"0\"\n");
-    for (kind, makes) in cases {
-        let path = tool(&folder, kind, "exit 9\n");
-        let mut command = start(&folder, &["runtime.environment.name=cu128"]);
-        command.arg(format!("runtime.environment.kind={kind}")).env("PATH", path);
-        let answer = Answer::of(command.output().unwrap());
-        assert_eq!((answer.code, answer.hint()), (3, makes), "{}", answer.stderr);
     }
 }
 
@@ -68,13 +41,11 @@ fn parity_006_events_of_a_conda_environment_come_from_the_file() {
     let path = tool(&folder, "conda", &format!("{OUT_OF_LAST}{told}"));
     let conda = ["runtime.environment.kind=conda", "runtime.environment.name=perf"];
     let mut command = start(&folder, &["profiling=none"]);
-    let answer = Answer::of(command.args(conda).env("PATH", path).output().unwrap());
-    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    Answer::of(command.args(conda).env("PATH", path).output().unwrap()).fine();
     let run_dir = only_run(&folder);
     let argv = std::fs::read_to_string(run_dir.join("raw/measure/argv.txt")).unwrap();
     assert!(argv.starts_with("run --no-capture-output -n perf python -m rooflens.workload /"), "{argv}");
-    let manifest: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(run_dir.join("raw/measure/manifest.json")).unwrap()).unwrap();
+    let manifest = json_file(run_dir.join("raw/measure/manifest.json"));
     assert_eq!(manifest["versions"]["torch"], "2.0", "{manifest}");
     let env = env_json(&run_dir);
     assert_eq!((&env["environment"]["kind"], &env["environment"]["name"]), (&"conda".into(), &"perf".into()));
@@ -82,7 +53,6 @@ fn parity_006_events_of_a_conda_environment_come_from_the_file() {
     assert_eq!(left(&folder), [""; 0]);
 }
 
-/// A failure inside an environment gives the environment's own command.
 #[test]
 fn parity_006_what_an_environment_lacks_is_installed_by_its_tool() {
     let folder = project("");
@@ -95,7 +65,7 @@ fn parity_006_what_an_environment_lacks_is_installed_by_its_tool() {
     folder.write("p/pyproject.toml", b"[project]\nname = \"p\"\nversion = \"0\"\n");
     let mut command = start(&folder, &["runtime.environment.kind=uv", "runtime.environment.name=cpu"]);
     let answer = Answer::of(command.env("PATH", path).output().unwrap());
-    assert_eq!(answer.code, 3, "{}", answer.stderr);
+    answer.fails(3, "");
     assert!(answer.hint().starts_with("uv pip install --python /"), "{}", answer.hint());
     assert!(answer.hint().contains("/p/.venvs/cpu torch transformers;"), "{}", answer.hint());
 }
@@ -110,8 +80,7 @@ fn parity_006_a_venv_is_in_front_of_the_path() {
     folder.write("p/work.py", b"import sys\nprint(sys.prefix)\n");
     let venv = ["runtime.environment.kind=venv", "runtime.environment.name=env"];
     let mut command = start(&folder, &["profiling=none", "runtime=command", "runtime.argv=[python,work.py]"]);
-    let answer = Answer::of(command.args(venv).arg("hydra.run.dir=run").output().unwrap());
-    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    Answer::of(command.args(venv).arg("hydra.run.dir=run").output().unwrap()).fine();
     let run_dir = folder.path("p/run");
     let printed = std::fs::read_to_string(run_dir.join("raw/measure/stdout.log")).unwrap();
     assert!(printed.trim().ends_with("/p/env"), "{printed}");
@@ -128,7 +97,7 @@ fn parity_005_a_run_inside_a_real_uv_environment() {
     let (python, lock) = (interpreter("ROOFLENS_TORCH_PYTHON"), interpreter("ROOFLENS_UV_LOCK"));
     let tools = Path::new(&python).parent().unwrap().to_owned();
     let folder = Folder::new();
-    run(&["init", &folder.text("p"), "--with", "pyproject", "--quiet"]).fine();
+    text(&["init", &folder.text("p"), "--with", "pyproject", "--quiet"]);
     std::fs::copy(&lock, folder.path("p/uv.lock")).unwrap();
     let system = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(tools.clone()).chain(std::env::split_paths(&system)));
@@ -156,8 +125,7 @@ fn parity_005_a_run_inside_a_real_uv_environment() {
         Answer::of(command.env("UV_CACHE_DIR", folder.path("uv-cache")).output().unwrap())
     };
     let few = ["dataset/sampling=few", "infer.max_new_tokens=4", "repeats=1", "hydra.run.dir=run"];
-    let answer = in_uv(&[&few[..], &["runtime.environment.name=cpu"]].concat());
-    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    in_uv(&[&few[..], &["runtime.environment.name=cpu"]].concat()).fine();
     let run_dir = folder.path("p/run");
     let env = env_json(&run_dir);
     let (_, sha256) = rooflens_collect::execute::digest(Path::new(&lock)).unwrap();
@@ -173,15 +141,14 @@ fn parity_005_a_run_inside_a_real_uv_environment() {
 
     // The project's usual environment, which has nothing but Python: a program of the user's runs in it.
     folder.write("p/work.py", b"import sys\nprint(sys.prefix)\n");
-    let answer = in_uv(&["runtime=command", "runtime.argv=[python,work.py]", "hydra.run.dir=second"]);
-    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    in_uv(&["runtime=command", "runtime.argv=[python,work.py]", "hydra.run.dir=second"]).fine();
     assert_eq!(env_json(&folder.path("p/second"))["interpreter"], "$PROJECT/.venv/bin/python");
     let printed = std::fs::read_to_string(folder.path("p/second/raw/measure/stdout.log")).unwrap();
     assert!(printed.trim().ends_with("/p/.venv"), "{printed}");
 
     // What it lacks is told with the command of uv; and the doctor looks inside, too.
     let answer = in_uv(&["hydra.run.dir=third"]);
-    assert_eq!(answer.code, 3, "{}", answer.stderr);
+    answer.fails(3, "");
     assert!(answer.hint().starts_with("uv pip install --python "), "{}", answer.hint());
     folder.write(
         "p/conf/local/default.yaml",
@@ -202,12 +169,7 @@ fn parity_154_a_device_that_is_not_there_names_those_that_torch_sees_on_torch() 
     let folder = project("");
     let mut command = start(&folder, &["profiling=none", "hardware.device=xpu:1", "dataset/sampling=few"]);
     let answer = Answer::of(command.arg(format!("runtime.python={python}")).output().unwrap());
-    assert_eq!(answer.code, 3, "{}", answer.stderr);
-    assert!(
-        answer.stderr.contains("runtime.device is 'xpu:1', which torch cannot use here"),
-        "{}",
-        answer.stderr
-    );
+    answer.fails(3, "runtime.device is 'xpu:1', which torch cannot use here");
     assert!(answer.hint().starts_with("torch sees: cpu"), "{}", answer.hint());
 }
 
@@ -224,28 +186,26 @@ fn parity_017_a_run_under_a_power_limit_needs_a_device_that_enforces_it() {
     assert_eq!((answer.code, answer.hint()), (3, "sudo nvidia-smi -i 0 -pl 450"), "{}", answer.stderr);
     assert!(answer.stderr.contains("device 0 (NVIDIA H100 80GB HBM3) enforces 700 W"), "{}", answer.stderr);
     assert!(!folder.path("p/runs").exists(), "nothing is made");
-    let none = limited(&folder, Path::new("/nowhere/libnvidia-ml.so.1"), &["hardware.power_limit_w=450"]);
-    assert_eq!(none.code, 3, "{}", none.stderr);
-    assert!(none.hint().contains("ROOFLENS_NVML="), "{}", none.stderr);
+    limited(&folder, Path::new("/nowhere/libnvidia-ml.so.1"), &["hardware.power_limit_w=450"])
+        .fails(3, "")
+        .hints("ROOFLENS_NVML=");
     // The second device does not tell, and there is no third; a CPU has no such limit.
     for (device, said) in [("cuda:1", "reports no limit"), ("cuda:2", "no device 2"), ("cpu", "is cpu")] {
         let device = format!("hardware.device={device}");
         let answer = limited(&folder, &mock.path(), &["hardware.power_limit_w=450", &device]);
         assert!(answer.code == 3 && answer.stderr.contains(said), "{device}: {}", answer.stderr);
     }
-    let wrong = limited(&folder, &mock.path(), &["hardware.power_limit_w=0"]);
-    assert!(wrong.code == 2 && wrong.stderr.contains("not a number above 0"), "{}", wrong.stderr);
+    limited(&folder, &mock.path(), &["hardware.power_limit_w=0"]).fails(2, "not a number above 0");
 }
 
 #[test]
 fn parity_017_the_limit_is_recorded() {
     let (mock, folder) = (MockNvml::new(TWO_DEVICES), project(""));
-    let answer = limited(&folder, &mock.path(), &["hardware.power_limit_w=700", "hydra.run.dir=run"]);
-    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    limited(&folder, &mock.path(), &["hardware.power_limit_w=700", "hydra.run.dir=run"]).fine();
     let run_dir = folder.path("p/run");
     assert_eq!(metrics(&run_dir)["power_limit_w"], 700.0);
     let env = env_json(&run_dir);
     assert_eq!(env["gpus"][0]["power_limit_w"], 700.0);
-    assert_eq!(env["gpus"][1]["power_limit_w"], serde_json::Value::Null);
+    assert_eq!(env["gpus"][1]["power_limit_w"], Json::Null);
     assert!(env["not_computed"]["gpus.power_limit_w"].is_string(), "{env}");
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn events(text: &str) -> Vec<serde_json::Value> {
-    let document: serde_json::Value = serde_json::from_str(text).unwrap();
+fn events(text: &str) -> Vec<Json> {
+    let document: Json = serde_json::from_str(text).unwrap();
     document["traceEvents"].as_array().unwrap().clone()
 }
 
@@ -12,15 +12,15 @@ fn an_export_has_the_ledger_of_every_device() {
     let folder = Folder::new();
     let input = fixture("kineto/two_ranks");
     let (plain, packed) = (folder.text("seen.json"), folder.text("seen.json.gz"));
-    run(&["export", &input, "-o", &plain]).fine();
-    run(&["export", &input, "-o", &packed]).fine();
+    text(&["export", &input, "-o", &plain]);
+    text(&["export", &input, "-o", &packed]);
     let text = std::fs::read_to_string(&plain).unwrap();
     let mut unpacked = String::new();
     let file = std::fs::File::open(&packed).unwrap();
-    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut unpacked).unwrap();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut unpacked).unwrap();
     assert_eq!(text, unpacked);
     // The ledger's slices are its wall time.
-    let ledger = run(&["analyze", &input, "--format", "json"]).json()["ledger"].clone();
+    let ledger = json(&["analyze", &input])["ledger"].clone();
     let events = events(&text);
     let named = |name: &str, key: &str| {
         let found = events.iter().filter(|event| event["name"] == key && event["args"]["name"] == name);

@@ -22,7 +22,7 @@ impl World {
         git(&upstream, &["add", "."]);
         git(&upstream, &["commit", "--quiet", "-m", "one"]);
         git(&upstream, &["tag", "v1"]);
-        run(&["init", &world.folder.text("project")]).fine();
+        text(&["init", &world.folder.text("project")]);
         git(&world.project(), &["init", "--quiet"]);
         world.commit("start");
         world
@@ -50,7 +50,6 @@ impl World {
         Answer::of(command.output().unwrap())
     }
 
-    /// A repository of the hub, as its cache has it.
     fn cache(&self) {
         let home = "hf/hub/models--org--tiny";
         self.folder.write(&format!("{home}/refs/main"), COMMIT.as_bytes());
@@ -62,7 +61,6 @@ impl World {
         }
     }
 
-    /// Changes a file of a source, against its wish.
     pub fn edit(&self, path: &str) {
         let file = self.project().join(path);
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
@@ -141,29 +139,12 @@ fn a_commit_of_an_edit_is_refused_by_the_hook() {
 
     let staged = world.externals(&["status", "--staged", "--format", "json"]);
     assert_eq!(staged.code, 1);
-    let json: serde_json::Value = serde_json::from_str(&staged.stdout).unwrap();
+    let json: Json = serde_json::from_str(&staged.stdout).unwrap();
     assert_eq!(json["edits"][0]["reason"], "edited");
     // What is the user's own is committed.
     git(&world.project(), &["restore", "--staged", path]);
     git(&world.project(), &["commit", "--quiet", "-m", "own"]);
     assert_eq!(world.externals(&["status", "--staged"]).fine(), "");
-}
-
-#[test]
-fn edits_are_kept_until_force_is_used() {
-    let world = World::new();
-    world.externals(&["add", "../upstream"]).fine();
-    world.commit("pin");
-    world.edit("third_party/github/upstream/src/kernel.cu");
-    let status = world.externals(&["status"]);
-    assert!(status.stderr.starts_with("upstream: src/kernel.cu edited; "), "{}", status.stderr);
-    assert!(status.fine().contains("  edited  "));
-    let refused = world.externals(&["sync"]);
-    assert_eq!(refused.code, 2);
-    assert!(refused.stdout.contains("failed"), "{}", refused.stdout);
-    assert!(refused.stderr.starts_with("error: upstream: third_party/github/upstream has local edits"));
-    assert!(refused.hint().contains("sync --force"), "{}", refused.stderr);
-    assert!(world.externals(&["sync", "--force"]).fine().contains("repaired"));
 }
 
 #[test]
@@ -180,12 +161,9 @@ fn each_failure_has_its_code_and_hint() {
         (&["sync", "upstraem"], 2, "no source \"upstraem\"", "did you mean 'upstream'?"),
     ] {
         let answer = world.externals(args);
-        assert_eq!((answer.code, answer.stdout.as_str()), (code, ""), "{args:?}: {}", answer.stderr);
-        assert!(answer.stderr.contains(fact), "{args:?}: {}", answer.stderr);
-        assert!(answer.hint().contains(hint), "{args:?}: {}", answer.stderr);
+        answer.fails(code, fact).hints(hint);
+        assert_eq!(answer.stdout, "", "{args:?}");
     }
     world.folder.write("project/third_party/externals.lock", b"version: 1\nsorces: {}\n");
-    let broken = world.externals(&["status"]);
-    assert_eq!(broken.code, 2);
-    assert!(broken.stderr.contains("third_party/externals.lock:2"), "{}", broken.stderr);
+    world.externals(&["status"]).fails(2, "third_party/externals.lock:2");
 }

@@ -10,7 +10,7 @@ fn every_failure_has_its_code_and_hint() {
     folder.write("empty/nothing.txt", b"nothing");
     folder.write("outer/inner/trace.json", &std::fs::read(&trace).unwrap());
     let run_dir = folder.text("run");
-    run(&["import", &trace, "-o", &run_dir]).fine();
+    text(&["import", &trace, "-o", &run_dir]);
     let path = |name: &str| folder.text(name);
     let near = format!("did you mean {0}? rooflens analyze {0}", path("llama_decode.json.gz"));
     let inner = format!("name that folder instead: {}", path("outer/inner"));
@@ -68,12 +68,9 @@ fn every_failure_has_its_code_and_hint() {
 fn a_damaged_run_says_so() {
     let folder = Folder::new();
     let run_dir = folder.text("run");
-    run(&["import", &fixture("kineto/decode.json"), "-o", &run_dir]).fine();
+    text(&["import", &fixture("kineto/decode.json"), "-o", &run_dir]);
     folder.write("run/tables/kernels.parquet", b"PAR1 this is not Parquet PAR1");
-    let answer = run(&["analyze", &run_dir]);
-    assert_eq!(answer.code, 5, "{}", answer.stderr);
-    assert!(answer.stderr.contains("kernels.parquet"), "{}", answer.stderr);
-    assert!(answer.hint().contains("rooflens import"), "{}", answer.stderr);
+    run(&["analyze", &run_dir]).fails(5, "kernels.parquet").hints("rooflens import");
 }
 
 #[test]
@@ -86,7 +83,7 @@ fn a_cut_off_trace_is_reported_as_far_as_it_goes() {
     let json = answer.json();
     assert!(json["notes"].as_array().unwrap().iter().any(|note| note["code"] == "truncated"));
     assert_eq!(run(&["analyze", &cut, "--format", "json", "--quiet"]).stderr, "");
-    let screen = run(&["analyze", &cut]).fine();
+    let screen = text(&["analyze", &cut]);
     assert!(screen.contains("truncated"), "{screen}");
 }
 

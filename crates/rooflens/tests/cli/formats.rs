@@ -2,16 +2,16 @@
 
 use super::*;
 
-fn json(args: &[&str]) -> serde_json::Value {
-    serde_json::from_str(&run(&[&["analyze", "--format", "json"], args].concat()).fine()).unwrap()
+fn analyzed(inputs: &[&str]) -> Json {
+    json(&[&["analyze"], inputs].concat())
 }
 
 #[test]
 fn files_of_one_process_are_one_rank() {
     let part = |name: &str| fixture(&format!("rocprofv3/42_{name}_trace.csv"));
-    let of_folder = json(&[&fixture("rocprofv3")]);
-    let of_files = json(&[&part("hip_api"), &part("kernel"), &part("marker_api"), &part("memory_copy")]);
-    let of_one = json(&[&part("memory_copy")]);
+    let of_folder = analyzed(&[&fixture("rocprofv3")]);
+    let of_files = analyzed(&[&part("hip_api"), &part("kernel"), &part("marker_api"), &part("memory_copy")]);
+    let of_one = analyzed(&[&part("memory_copy")]);
     for found in [&of_folder, &of_files, &of_one] {
         assert_eq!(found["trace"]["ranks"], 1);
         assert_eq!(found["trace"]["rows"]["kernels"], 5);
@@ -24,53 +24,49 @@ fn files_of_one_process_are_one_rank() {
 #[test]
 fn an_allocator_snapshot() {
     let folder = Folder::new();
-    let screen = run(&["analyze", &fixture("torchmem/small.pickle")]).fine();
+    let screen = text(&["analyze", &fixture("torchmem/small.pickle")]);
     for words in ["fragmentation 66.7%", "train.py(12): step", "(allocated before the first event)"] {
         assert!(screen.contains(words), "{words} in {screen}");
     }
-    let found = json(&[&fixture("torchmem/small.pickle"), "-o", &folder.text("run")]);
+    let found = analyzed(&[&fixture("torchmem/small.pickle"), "-o", &folder.text("run")]);
     let device = &found["memory"][0];
     assert_eq!(device["peak_allocated_bytes"], 6000);
     assert_eq!(device["at_peak"][0]["bytes"], 3000);
     assert_eq!(device["at_end"]["scattered_free_bytes"], 8192);
     assert_eq!(device["at_end"]["cached_bytes"], 0);
     assert!(folder.path("run/tables/memory_blocks.parquet").is_file());
-    assert_eq!(json(&[&folder.text("run")])["memory"], found["memory"]);
+    assert_eq!(analyzed(&[&folder.text("run")])["memory"], found["memory"]);
 }
 
 #[test]
 fn a_pickle_that_runs_code_is_refused() {
     let folder = Folder::new();
-    let path = folder.path("bad.pickle");
-    std::fs::write(&path, b"\x80\x04\x8c\x08segmentscos\nsystem\n.").unwrap();
-    let output = rooflens(&["analyze", path.to_str().unwrap()]).output().unwrap();
-    assert_eq!(output.status.code(), Some(5));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("GLOBAL") && said.contains("may run code"), "{said}");
+    let path = folder.write("bad.pickle", b"\x80\x04\x8c\x08segmentscos\nsystem\n.");
+    run(&["analyze", &path]).fails(5, "GLOBAL").fails(5, "may run code");
 }
 
 /// Numbers by hand: 2 x 128 x 3 x 64 twice, and five times 2 x 10 x 7 x 64.
 #[test]
 fn a_log_of_matrix_products_has_no_times() {
     let log = fixture("blaslog/cublaslt.log");
-    let screen = run(&["analyze", &log]).fine();
+    let screen = text(&["analyze", &log]);
     for words in ["A log without times", "No times: the log holds no times", "128×3×64", "fp4 → fp32"] {
         assert!(screen.contains(words), "{words} in {screen}");
     }
     let folder = Folder::new();
-    let found = json(&[&log, "-o", &folder.text("run")]);
+    let found = analyzed(&[&log, "-o", &folder.text("run")]);
     assert_eq!(found["gemms"]["flops"], 2 * 49_152 + 44_800);
-    assert_eq!(found["gemms"]["kernel_ns"], serde_json::Value::Null);
+    assert_eq!(found["gemms"]["kernel_ns"], Json::Null);
     assert_eq!(found["kernels"], serde_json::json!([]));
     assert!(folder.path("run/report/index.html").is_file());
-    assert_eq!(json(&[&folder.text("run")])["gemms"], found["gemms"]);
+    assert_eq!(analyzed(&[&folder.text("run")])["gemms"], found["gemms"]);
 }
 
 /// Four kernels of cuBLAS in the trace: a log of as many calls is joined, one of three is not.
 #[test]
 fn products_are_joined_with_kernels() {
     let trace = fixture("kineto/decode.json");
-    let refused = json(&[&trace, "--gemms", &fixture("blaslog/cublaslt.log")]);
+    let refused = analyzed(&[&trace, "--gemms", &fixture("blaslog/cublaslt.log")]);
     assert_eq!(refused["gemms"]["joined_calls"], 0);
     let reason = refused["gemms"]["not_computed"]["kernel_ns"].as_str().unwrap();
     assert!(reason.contains("3 calls, the timeline 4 kernels"), "{reason}");
@@ -78,7 +74,7 @@ fn products_are_joined_with_kernels() {
     let line = log.lines().find(|line| line.contains("[Trace]")).unwrap().to_owned() + "\n";
     let folder = Folder::new();
     folder.write("four.log", line.repeat(4).as_bytes());
-    let joined = json(&[&trace, "--gemms", &folder.text("four.log"), "-o", &folder.text("run")]);
+    let joined = analyzed(&[&trace, "--gemms", &folder.text("four.log"), "-o", &folder.text("run")]);
     assert_eq!(joined["gemms"]["joined_calls"], 4);
     let gemm_ns: i64 = joined["kernels"]
         .as_array()
@@ -91,43 +87,41 @@ fn products_are_joined_with_kernels() {
     let rate = joined["gemms"]["flop_per_s"].as_f64().unwrap();
     let expected = f64::from(4 * 49_152) * 1e9 / gemm_ns as f64;
     assert!((rate / expected - 1.0).abs() < 1e-12, "{rate} {expected}");
-    assert_eq!(json(&[&folder.text("run")])["gemms"], joined["gemms"]);
-    let twice =
-        rooflens(&["analyze", &folder.text("run"), "--gemms", &folder.text("four.log")]).output().unwrap();
-    assert!(!twice.status.success());
+    assert_eq!(analyzed(&[&folder.text("run")])["gemms"], joined["gemms"]);
+    assert_ne!(run(&["analyze", &folder.text("run"), "--gemms", &folder.text("four.log")]).code, 0);
 }
 
 #[test]
 fn exports_of_one_engine_are_one_rank() {
     let part = |name: &str| fixture(&format!("tensorrt/made.{name}.json"));
-    let of_folder = json(&[&fixture("tensorrt")]);
-    let of_files = json(&[&part("timing"), &part("graph"), &part("profile")]);
-    for found in [&of_folder, &of_files, &json(&[&part("graph")])] {
+    let of_folder = analyzed(&[&fixture("tensorrt")]);
+    let of_files = analyzed(&[&part("timing"), &part("graph"), &part("profile")]);
+    for found in [&of_folder, &of_files, &analyzed(&[&part("graph")])] {
         assert_eq!(found["trace"]["ranks"], 1);
         // (0.8 + 0.2 ms) / 4 runs.
         assert_eq!(found["engine_layers"]["run_ns"], 250_000.0);
         assert_eq!(found["engine_layers"]["layers"][0]["share"], 0.8);
         assert_eq!(found["inferences"]["latency"]["p99_ns"], 900_000);
     }
-    let screen = run(&["analyze", &part("profile")]).fine();
+    let screen = text(&["analyze", &part("profile")]);
     assert!(screen.contains("No timeline: a run of the engine takes 650 µs"), "{screen}");
 }
 
 #[test]
 fn collectives_of_nccl() {
-    let found = json(&[&fixture("nccl/inspector.jsonl")]);
+    let found = analyzed(&[&fixture("nccl/inspector.jsonl")]);
     let calls = &found["comm_calls"];
     assert_eq!((&calls["checked"], &calls["agreeing"]), (&2.into(), &1.into()));
     // 65,536 B of each of 32 ranks in 110 us, and 31/32 of that over the bus.
     let rate = calls["sizes"][1]["bus_gb_per_s"].as_f64().unwrap();
     assert!((rate - 65_536.0 * 32.0 / 110_000.0 * 31.0 / 32.0).abs() < 1e-12, "{rate}");
-    let debug = run(&["analyze", &fixture("nccl/debug.log"), "--format", "json"]).fine();
+    let debug = text(&["analyze", &fixture("nccl/debug.log"), "--format", "json"]);
     assert!(!debug.contains("node-") && !debug.contains("192.0.2"), "{debug}");
 }
 
 #[test]
 fn metrics_of_a_server_and_of_devices() {
-    let triton = json(&[&fixture("metrics/triton.txt")]);
+    let triton = analyzed(&[&fixture("metrics/triton.txt")]);
     let model = &triton["server_metrics"]["models"][0];
     // 300 - 100 requests in 10 s; 5 - 3 failures; 1,200 inferences of 100 executions; 1 of 2 s in the queue.
     assert_eq!((&model["requests"], &model["failures"]), (&200.0.into(), &2.0.into()));
@@ -136,9 +130,9 @@ fn metrics_of_a_server_and_of_devices() {
     let never = &triton["server_metrics"]["models"][1];
     assert!(never["request_ns"].is_null() && never["not_computed"]["request_ns"].is_string());
     assert_eq!(triton["server_metrics"]["devices"][0]["mean_power_w"], 250.0);
-    let screen = run(&["analyze", &fixture("metrics/triton.txt")]).fine();
+    let screen = text(&["analyze", &fixture("metrics/triton.txt")]);
     assert!(screen.contains("200 requests of `bert`, 10.0 ms each, 50% of it in the queue"), "{screen}");
-    let dcgm = json(&[&fixture("metrics/dcgm.txt")]);
+    let dcgm = analyzed(&[&fixture("metrics/dcgm.txt")]);
     let device = &dcgm["server_metrics"]["devices"][0];
     assert_eq!(device["values"]["memory_used_bytes"]["last"], 40_960.0 * 1_048_576.0);
     assert_eq!(device["unit_unknown"]["DCGM_FI_DEV_POWER_VIOLATION"], 123_456.0);

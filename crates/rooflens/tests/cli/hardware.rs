@@ -1,18 +1,9 @@
 //! `rooflens hardware measure`: with a program in place of the interpreter, and with real torch.
 
+use super::run::project;
 use super::*;
 
 const ANSWER: &str = r#"{"schema":1,"device":{"kind":"cpu","name":"Acme Turbo 9000","arch":"x86_64","compute_units":4,"memory_bytes":16000000000,"threads":4},"matmul":[{"dtype":"bf16","side":1024,"runs":9,"best_ns":1000000,"median_ns":1100000,"flops_per_s":2147483648000.0}],"bandwidth":[{"kind":"read","bytes":1073741824,"runs":3,"best_ns":50000000,"median_ns":50000000,"bytes_per_s":21474836480.0}],"skipped":[{"what":"matmul fp8","reason":"no such thing"}],"versions":{"torch":"2.0","python":"3.11"}}"#;
-
-/// A project, and a program in place of the interpreter.
-fn project(script: &str) -> Folder {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = Folder::new();
-    run(&["init", &folder.text("p"), "--quiet"]).fine();
-    let script = folder.write("p/fake", format!("#!/bin/sh\n{script}").as_bytes());
-    std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
-    folder
-}
 
 fn measure(folder: &Folder, args: &[&str]) -> Answer {
     let mut command = rooflens_in(&folder.path("p"), &["hardware", "measure", "--python", "./fake"]);
@@ -109,8 +100,7 @@ fn what_fails_is_told_and_leaves_nothing() {
     let answer = measure(&folder, &["--python", "no-such-python"]);
     assert!(answer.code == 2, "an argument is given once: {}", answer.stderr);
     let mut command = rooflens_in(&folder.path("p"), &["hardware", "measure", "--python", "no-such-python"]);
-    let answer = Answer::of(command.env("XDG_CACHE_HOME", folder.path("cache")).output().unwrap());
-    assert_eq!(answer.code, 3, "{}", answer.stderr);
+    Answer::of(command.env("XDG_CACHE_HOME", folder.path("cache")).output().unwrap()).fails(3, "");
 }
 
 #[test]
@@ -156,6 +146,6 @@ fn with_real_torch_a_run_finds_it_by_itself_on_torch() {
     .json();
     assert_eq!(run["model"]["device_name"], name);
     let text = std::fs::read(folder.path("p/run/report/static_compute.json")).unwrap();
-    let cost: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let cost: Json = serde_json::from_slice(&text).unwrap();
     assert_eq!(cost["hardware"]["name"], name);
 }

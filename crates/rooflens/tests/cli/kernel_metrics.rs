@@ -30,74 +30,56 @@ fn cells(text: &str, row: usize) -> std::collections::BTreeMap<String, String> {
 }
 
 #[test]
-fn parity_110_tensor_pipes_are_a_column_everywhere() {
+fn parity_098_109_110_113_counters_are_columns_and_every_metric_is_a_row() {
     let folder = folder();
     let out = folder.text("out");
-    let answer = run(&["kernels", "analyze", &folder.text("raw.csv"), "-o", &out, "--format", "json"]).json();
-    let counters = &answer["kernels"][0]["counters"];
-    assert_eq!(counters["tensor_pipe_pct"], 0.0);
-    let other = &answer["kernels"][1];
-    assert!(other["counters"]["tensor_pipe_pct"].is_null());
-    assert_eq!(
-        other["not_computed"]["tensor_pipe_pct"],
-        "not collected: ncu --section ComputeWorkloadAnalysis"
-    );
-    let csv = std::fs::read_to_string(folder.path("out").join("kernels.csv")).unwrap();
-    assert_eq!(cells(&csv, 0)["tensor_pipe_share"], "0");
-    let page = std::fs::read_to_string(folder.path("out").join("index.html")).unwrap();
-    assert!(
-        page.contains("Tensor pipes") && page.contains("ncu --section WarpStateStats"),
-        "says what collects it"
-    );
-    assert!(folder.path("out").join("kernels.parquet").is_file());
-}
+    let answer = json(&["kernels", "analyze", &folder.text("raw.csv"), "-o", &out]);
+    let [first, second] = [0, 1].map(|at| answer["kernels"][at]["counters"].clone());
+    for (counters, name, value) in [
+        (&first, "tensor_pipe_pct", 0.0),
+        (&first, "issue_active_pct", 70.25),
+        (&first, "issue_slots_pct", 69.5),
+        (&second, "issue_active_pct", 17.25),
+        (&second, "eligible_warps", 0.2),
+    ] {
+        assert_eq!(counters[name], value, "{name}");
+    }
+    assert!(second["tensor_pipe_pct"].is_null() && second["issue_slots_pct"].is_null());
+    let reason = &answer["kernels"][1]["not_computed"]["tensor_pipe_pct"];
+    assert_eq!(*reason, "not collected: ncu --section ComputeWorkloadAnalysis");
+    let read = |name: &str| std::fs::read_to_string(folder.path("out").join(name)).unwrap();
+    let row = cells(&read("kernels.csv"), 0);
+    for (column, value) in [
+        ("tensor_pipe_share", "0"),
+        ("issue_active_share", "0.7025"),
+        ("eligible_warps", "1.5"),
+        ("load_sectors_per_request", "64"),
+        ("bank_conflicts", "300"),
+        ("bank_conflicts_share", "0.3"),
+        // Not collected is empty, not 0.
+        ("store_sectors_per_request", ""),
+    ] {
+        assert_eq!(row[column], value, "{column}");
+    }
+    let page = read("index.html");
+    assert!(page.contains("Tensor pipes") && page.contains("ncu --section WarpStateStats"));
 
-#[test]
-fn parity_109_issue_and_eligible_warps_are_columns() {
-    let folder = folder();
-    let answer = run(&["kernels", "analyze", &folder.text("raw.csv"), "--format", "json"]).json();
-    let counters = |at: usize| answer["kernels"][at]["counters"].clone();
-    assert_eq!(
-        (&counters(0)["issue_active_pct"], &counters(0)["issue_slots_pct"]),
-        (&70.25.into(), &69.5.into())
-    );
-    assert_eq!(
-        (&counters(1)["issue_active_pct"], &counters(1)["eligible_warps"]),
-        (&17.25.into(), &0.2.into())
-    );
-    assert!(counters(1)["issue_slots_pct"].is_null());
-    let csv = run(&["kernels", "analyze", &folder.text("raw.csv"), "--format", "csv"]).fine();
-    let row = cells(&csv, 0);
-    assert_eq!((row["issue_active_share"].as_str(), row["eligible_warps"].as_str()), ("0.7025", "1.5"));
-}
-
-#[test]
-fn parity_113_sectors_per_request_and_bank_conflicts_are_columns() {
-    let folder = folder();
-    let csv = run(&["kernels", "analyze", &folder.text("raw.csv"), "--format", "csv"]).fine();
-    let row = cells(&csv, 0);
-    assert_eq!(row["load_sectors_per_request"], "64");
-    assert_eq!((row["bank_conflicts"].as_str(), row["bank_conflicts_share"].as_str()), ("300", "0.3"));
-    assert_eq!(row["store_sectors_per_request"], "", "not collected is empty, not 0");
-}
-
-#[test]
-fn parity_098_every_metric_is_a_row() {
-    let folder = folder();
-    let out = folder.text("out");
-    run(&["kernels", "analyze", &folder.text("raw.csv"), "-o", &out, "--quiet"]).fine();
-    let text = std::fs::read_to_string(folder.path("out").join("metrics.csv")).unwrap();
+    let text = read("metrics.csv");
     assert!(text.starts_with("launch,short_name,metric,value,text,unit\r\n"), "{text}");
-    assert!(text.contains("0,sgemm_kernel,dram__bytes.sum,2500000,,byte\r\n"), "{text}");
-    assert!(text.contains("0,sgemm_kernel,gpu__time_duration.sum,30000,,ns\r\n"), "{text}");
-    assert!(text.contains("0,sgemm_kernel,launch__func_cache_config,,CachePreferNone,\r\n"), "{text}");
+    for line in [
+        "0,sgemm_kernel,dram__bytes.sum,2500000,,byte\r\n",
+        "0,sgemm_kernel,gpu__time_duration.sum,30000,,ns\r\n",
+        "0,sgemm_kernel,launch__func_cache_config,,CachePreferNone,\r\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
     // 14 columns and the two parts of the compute capability; 6 and 2.
-    assert_eq!(text.lines().filter(|line| line.starts_with("0,")).count(), 16, "{text}");
-    assert_eq!(text.lines().filter(|line| line.starts_with("1,")).count(), 8, "{text}");
+    let rows_of = |launch: &str| text.lines().filter(|line| line.starts_with(launch)).count();
+    assert_eq!((rows_of("0,"), rows_of("1,")), (16, 8), "{text}");
     assert!(!text.contains("secret"));
-    assert!(folder.path("out").join("metrics.parquet").is_file());
-    let tables = run(&["list", "tables", "--format", "json"]).fine();
-    assert!(tables.contains("profiled_metrics"), "{tables}");
+    for table in ["kernels.parquet", "metrics.parquet"] {
+        assert!(folder.path("out").join(table).is_file(), "{table}");
+    }
 }
 
 #[test]
@@ -127,7 +109,7 @@ fn parity_031_asked_metrics_are_columns() {
 #[test]
 fn parity_117_counters_feed_advice() {
     let folder = folder();
-    let answer = run(&["kernels", "analyze", &folder.text("raw.csv"), "--format", "json"]).json();
+    let answer = json(&["kernels", "analyze", &folder.text("raw.csv")]);
     let said: Vec<(&str, f64)> = answer["suggestions"]
         .as_array()
         .unwrap()
@@ -143,7 +125,7 @@ fn parity_117_counters_feed_advice() {
             ("low_issue_utilisation", 0.25),
         ]
     );
-    let text = run(&["kernels", "analyze", &folder.text("raw.csv")]).fine();
+    let text = text(&["kernels", "analyze", &folder.text("raw.csv")]);
     assert!(text.contains("What to change"), "{text}");
 }
 
@@ -152,7 +134,7 @@ fn parity_117_counters_feed_advice() {
 #[ignore = "needs the corpus"]
 fn parity_117_nothing_false_is_said_of_the_reference() {
     let reports = corpus("llm-perf-opt/reports/20251107-dsocr/ncu-v2");
-    let answer = run(&["kernels", "analyze", reports.to_str().unwrap(), "--format", "json"]).json();
+    let answer = json(&["kernels", "analyze", reports.to_str().unwrap()]);
     let kernels = answer["kernels"].as_array().unwrap();
     for kernel in kernels {
         assert!(kernel["counters"]["eligible_warps"].is_number(), "{}", kernel["name"]);

@@ -44,7 +44,6 @@ const REGEXES: &[&str] = &[
     "nothing at all",
 ];
 
-/// The names that an expression selects, as Python has it.
 fn selected(regexes: &[&str]) -> Vec<String> {
     const PROGRAM: &str = "import json, re, sys\nnames, regexes = json.loads(sys.argv[1])\n\
         print(json.dumps([name for name in names if any(re.search(regex, name) for regex in regexes)]))";
@@ -54,7 +53,6 @@ fn selected(regexes: &[&str]) -> Vec<String> {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The expression and the launch numbers of the planned `--kernel-id`.
 fn planned(arguments: &[&str]) -> (String, String) {
     let told =
         run(&[&["kernels", "profile", "--dry-run", "--ncu", "/nowhere/ncu"], arguments, &["--", "true"]]
@@ -79,30 +77,25 @@ fn planned(arguments: &[&str]) -> (String, String) {
 }
 
 #[test]
-fn parity_096_kernels_by_pattern_are_those_of_re_search() {
-    for regex in REGEXES {
-        let (planned, numbers) = planned(&["--kernel", regex]);
-        assert_eq!(selected(&[&planned]), selected(&[regex]), "{regex} became {planned}");
-        assert_eq!(numbers, "1");
-    }
-    let several = ["^gemm|a", "^void flash::|nothing", r"x\$"];
-    let words: Vec<&str> = several.iter().flat_map(|regex| ["--kernel", *regex]).collect();
-    let (planned, _) = planned(&words);
-    assert_eq!(selected(&[&planned]), selected(&several), "{planned}");
-}
-
-#[test]
-fn parity_094_entries_with_a_regex_are_honoured() {
+fn parity_094_096_kernels_by_pattern_are_those_of_re_search() {
     let folder = Folder::new();
     let list = folder.text("top-kernels.yaml");
     let entry = |regex: &str| {
         format!("-   name: label\n    regex: '{regex}'\n    description: 'Kernel #1 - 30.0% of GPU time'\n")
     };
     for regex in REGEXES {
+        let expected = selected(&[regex]);
         folder.write("top-kernels.yaml", format!("kernels:\n{}", entry(regex)).as_bytes());
-        let (planned, _) = planned(&["--from", &list]);
-        assert_eq!(selected(&[&planned]), selected(&[regex]), "{regex} became {planned}");
+        for source in [["--kernel", *regex], ["--from", &list]] {
+            let (planned, numbers) = planned(&source);
+            assert_eq!(selected(&[&planned]), expected, "{source:?}: {regex} became {planned}");
+            assert_eq!(numbers, "1");
+        }
     }
+    let several = ["^gemm|a", "^void flash::|nothing", r"x\$"];
+    let words: Vec<&str> = several.iter().flat_map(|regex| ["--kernel", *regex]).collect();
+    let (by_name, _) = planned(&words);
+    assert_eq!(selected(&[&by_name]), selected(&several), "{by_name}");
     // One by name among them: its whole name, in any of its spellings.
     let text = format!("kernels:\n- name: gemm\n{}{}", entry("^ampere|nothing"), entry("flash::"));
     folder.write("top-kernels.yaml", text.as_bytes());
@@ -121,13 +114,11 @@ fn parity_096_with_a_list_only_its_matching_kernels() {
     let list = folder.text("top.yaml");
     let (planned, _) = planned(&["--from", &list, "--kernel", "^gemm|attention"]);
     assert_eq!(selected(&[&planned]), selected(&["^gemm$", "flash::"]), "{planned}");
-    let answer =
-        run(&["kernels", "profile", "--from", &list, "--kernel", "nothing", "--dry-run", "--", "true"]);
-    assert_eq!(answer.code, 5, "{}", answer.stderr);
-    assert!(answer.stderr.contains("none of its kernels match --kernel"), "{}", answer.stderr);
+    run(&["kernels", "profile", "--from", &list, "--kernel", "nothing", "--dry-run", "--", "true"])
+        .fails(5, "none of its kernels match --kernel");
     folder.write("top.yaml", b"kernels:\n- regex: gemm\n");
-    let answer = run(&["kernels", "profile", "--from", &list, "--kernel", "gemm", "--dry-run", "--", "true"]);
-    assert!(answer.code == 5 && answer.stderr.contains("has no name"), "{}", answer.stderr);
+    run(&["kernels", "profile", "--from", &list, "--kernel", "gemm", "--dry-run", "--", "true"])
+        .fails(5, "has no name");
 }
 
 #[test]
@@ -139,12 +130,7 @@ fn parity_094_unknown_keys_are_named() {
         run(&["kernels", "profile", "--from", &list, "--dry-run", "--", "true"])
     };
     let answer = refused("kernels:\n- name: a\n- name: b\n  pattern: x\n");
-    assert_eq!(answer.code, 5);
-    assert!(
-        answer.stderr.contains("kernel 2: unknown key 'pattern'; expected one of name, regex, description"),
-        "{}",
-        answer.stderr
-    );
+    answer.fails(5, "kernel 2: unknown key 'pattern'; expected one of name, regex, description");
     for (text, why) in [
         ("kernels:\n- name: a\n  regex: 3\n", "kernel 1: its regex is not a string"),
         ("kernels:\n- description: x\n", "kernel 1: it has neither a name nor a regex"),
@@ -160,16 +146,9 @@ fn parity_094_an_invalid_regex_is_told_with_its_position() {
     let folder = Folder::new();
     folder.write("top.yaml", b"kernels:\n- {name: a, regex: 'ge[mm'}\n");
     let from = run(&["kernels", "profile", "--from", &folder.text("top.yaml"), "--dry-run", "--", "true"]);
-    assert_eq!(from.code, 2, "{}", from.stderr);
-    assert!(from.stderr.contains("top.yaml, kernel 1: 'ge[mm'"), "{}", from.stderr);
-    assert!(from.stderr.contains("at character 3: this [ is never closed"), "{}", from.stderr);
+    from.fails(2, "top.yaml, kernel 1: 'ge[mm'").fails(2, "at character 3: this [ is never closed");
     let answer = run(&["kernels", "profile", "--kernel", "a(?P<x>b)", "--dry-run", "--", "true"]);
-    assert_eq!(answer.code, 2, "{}", answer.stderr);
-    assert!(
-        answer.stderr.contains("--kernel: 'a(?P<x>b)'") && answer.stderr.contains("at character 2"),
-        "{}",
-        answer.stderr
-    );
+    answer.fails(2, "--kernel: 'a(?P<x>b)'").fails(2, "at character 2");
     let none = run(&["kernels", "profile", "--dry-run", "--", "true"]);
     assert_eq!(none.code, 2, "neither --from nor --kernel: {}", none.stderr);
 }
@@ -177,17 +156,17 @@ fn parity_094_an_invalid_regex_is_told_with_its_position() {
 #[test]
 fn parity_096_the_top_of_a_trace_by_pattern() {
     let trace = fixture("kineto/decode.json");
-    let all = run(&["kernels", "top", &trace, "--format", "json"]).json();
+    let all = json(&["kernels", "top", &trace]);
     let names: Vec<&str> =
         all["kernels"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
     let word = &names[0][..4.min(names[0].len())];
-    let some = run(&["kernels", "top", &trace, "--kernel", &format!("^{word}"), "--format", "json"]).json();
+    let some = json(&["kernels", "top", &trace, "--kernel", &format!("^{word}")]);
     let found: Vec<&str> =
         some["kernels"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
     let expected: Vec<&str> = names.iter().filter(|name| name.starts_with(word)).copied().collect();
     assert!(!expected.is_empty() && expected.len() < names.len());
     assert_eq!(found, expected);
-    let none = run(&["kernels", "top", &trace, "--kernel", "no such"]).fine();
+    let none = text(&["kernels", "top", &trace, "--kernel", "no such"]);
     assert!(none.contains("matches --kernel"), "{none}");
 }
 

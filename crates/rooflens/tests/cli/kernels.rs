@@ -28,7 +28,7 @@ fn page() -> String {
 fn a_copy_is_never_bound_by_compute() {
     let folder = Folder::new();
     folder.write("copy.csv", page().as_bytes());
-    let answer = run(&["kernels", "analyze", &folder.text("copy.csv"), "--format", "json"]).json();
+    let answer = json(&["kernels", "analyze", &folder.text("copy.csv")]);
     let kernel = &answer["kernels"][0];
     assert_eq!(kernel["bound"], "latency");
     assert_eq!(kernel["bytes"]["dram"], 2_500_000.0);
@@ -43,7 +43,7 @@ fn files_are_written_once_and_nothing_else_is_touched() {
     let folder = Folder::new();
     folder.write("in/copy.csv", page().as_bytes());
     let out = folder.text("out");
-    let told = run(&["kernels", "analyze", &folder.text("in"), "-o", &out]).fine();
+    let told = text(&["kernels", "analyze", &folder.text("in"), "-o", &out]);
     assert!(told.contains("CatArrayBatchedCopy"), "{told}");
     saved_are_read_back(&folder.path("out"));
     for name in ["kernels.csv", "kernels.json", "kernels.md"] {
@@ -59,22 +59,16 @@ fn files_are_written_once_and_nothing_else_is_touched() {
 fn reports_and_timelines_are_told_apart() {
     let folder = Folder::new();
     folder.write("copy.csv", page().as_bytes());
-    let wrong = run(&["analyze", &folder.text("copy.csv")]);
-    assert_eq!(wrong.code, 5);
-    assert!(wrong.stderr.contains("hint: rooflens kernels analyze "), "{}", wrong.stderr);
-    let wrong = run(&["kernels", "analyze", &fixture("kineto/decode.json")]);
-    assert_eq!(wrong.code, 5);
-    assert!(wrong.stderr.contains("hint: ncu "), "{}", wrong.stderr);
+    run(&["analyze", &folder.text("copy.csv")]).fails(5, "hint: rooflens kernels analyze ");
+    run(&["kernels", "analyze", &fixture("kineto/decode.json")]).fails(5, "hint: ncu ");
 }
 
 #[test]
 fn the_top_of_a_trace_and_of_a_table() {
     let folder = Folder::new();
     let list = folder.text("top.yaml");
-    let answer =
-        run(&["kernels", "top", &fixture("kineto/decode.json"), "--k", "2", "-o", &list, "--format", "json"])
-            .json();
-    let all = run(&["analyze", &fixture("kineto/decode.json"), "--format", "json"]).json();
+    let answer = json(&["kernels", "top", &fixture("kineto/decode.json"), "--k", "2", "-o", &list]);
+    let all = json(&["analyze", &fixture("kineto/decode.json")]);
     let first =
         all["kernels"].as_array().unwrap().iter().find(|row| row["kind"] == "kernel").unwrap().clone();
     assert_eq!(answer["kernels"][0]["name"], first["name"]);
@@ -85,7 +79,7 @@ fn the_top_of_a_trace_and_of_a_table() {
 
     let table = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n75.0,300,2,150.0,150.0,100,200,70.7,\"void a<int>(T1)\"\n25.0,100,1,100.0,100.0,100,100,0.0,b\n";
     folder.write("sum.csv", table.as_bytes());
-    let answer = run(&["kernels", "top", &folder.text("sum.csv"), "--format", "json"]).json();
+    let answer = json(&["kernels", "top", &folder.text("sum.csv")]);
     assert_eq!(answer["kernels"][0]["share"], 0.75);
     assert!(answer["kernels"][1]["stddev_ns"].is_null(), "one launch does not vary");
     let refused = run(&["kernels", "top", &folder.text("sum.csv"), "--phase", "decode"]);
@@ -130,8 +124,7 @@ fn kernels_by_the_range_that_launched_them() {
     let csv = ask(&["--format", "csv"]).fine();
     assert!(csv.starts_with("range,share,style,pid,tid,ranges,"), "{csv}");
     assert!(ask(&[]).fine().contains("layer"));
-    let refused = ask(&["-o", &folder.text("list.yaml")]);
-    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    ask(&["-o", &folder.text("list.yaml")]).fails(2, "");
 }
 
 #[test]
@@ -141,9 +134,7 @@ fn a_report_of_nsight_systems_needs_its_program() {
     let report = folder.text("run.nsys-rep");
     let mut command = rooflens(&["analyze", &report]);
     command.env("ROOFLENS_NSYS", "/nowhere/nsys");
-    let answer = Answer::of(command.output().unwrap());
-    assert_eq!(answer.code, 3, "{}", answer.stderr);
-    assert!(answer.hint().contains("nsys export --type sqlite"), "{}", answer.stderr);
+    Answer::of(command.output().unwrap()).fails(3, "").hints("nsys export --type sqlite");
 }
 
 /// The 20 kernels that a project before this one profiled, with numbers computed by hand from its CSVs.
@@ -153,11 +144,10 @@ fn twenty_kernels_under_a_physical_roofline() {
     let reports = corpus("llm-perf-opt/reports/20251107-dsocr");
     let text = |path: &str| reports.join(path).to_str().unwrap().to_owned();
     let timeline = text("nsys/all-stage/nsys/summary_cuda_gpu_kern_sum.csv");
-    let answer =
-        run(&["kernels", "analyze", &text("ncu-v2"), "--timeline", &timeline, "--format", "json"]).json();
+    let answer = json(&["kernels", "analyze", &text("ncu-v2"), "--timeline", &timeline]);
     let kernels = answer["kernels"].as_array().unwrap();
     assert_eq!(kernels.len(), 20);
-    let near = |value: &serde_json::Value, expected: f64| {
+    let near = |value: &Json, expected: f64| {
         let value = value.as_f64().unwrap();
         assert!((value - expected).abs() < 1e-6 * expected, "{value}, not {expected}");
     };
@@ -186,14 +176,10 @@ const LIST: &str = "phase: decode\nkernels:\n- name: \"void at::native::k<(int)4
 
 /// A stand-in for ncu: tells a version and sets, and does as `script` says otherwise.
 fn stand_in(folder: &Folder, script: &str) -> String {
-    use std::os::unix::fs::PermissionsExt;
-    let text = format!(
-        "#!/bin/sh\ncase $1 in\n--version) echo 'Version 2024.2.0.0 (build 1)'; exit;;\n--list-sets) echo 'detailed  A, B  no  459'; exit;;\nesac\nwhile [ \"$1\" != --export ]; do shift; done\nreport=$2\n{script}\n"
+    let script = format!(
+        "case $1 in\n--version) echo 'Version 2024.2.0.0 (build 1)'; exit;;\n--list-sets) echo 'detailed  A, B  no  459'; exit;;\nesac\nwhile [ \"$1\" != --export ]; do shift; done\nreport=$2\n{script}\n"
     );
-    folder.write("bin/ncu", text.as_bytes());
-    let path = folder.path("bin/ncu");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    folder.text("bin/ncu")
+    folder.program("bin/ncu", &script)
 }
 
 #[test]
@@ -219,9 +205,8 @@ fn all_kernels_of_a_list_are_one_process() {
     // Without ncu the plan is told all the same.
     let told = run(&[&words[..], &["--ncu", "/nowhere/ncu", "--", "python"]].concat()).fine();
     assert!(told.contains("ncu, not found"), "{told}");
-    let answer =
-        run(&["kernels", "profile", "--from", &list, "-o", &out, "--ncu", "/nowhere/ncu", "--", "true"]);
-    assert_eq!(answer.code, 3, "{}", answer.stderr);
+    run(&["kernels", "profile", "--from", &list, "-o", &out, "--ncu", "/nowhere/ncu", "--", "true"])
+        .fails(3, "");
 }
 
 #[test]
@@ -233,28 +218,20 @@ fn a_report_is_judged_by_file_and_text_not_by_code() {
         let ncu = stand_in(&folder, script);
         run(&["kernels", "profile", "--from", &list, "-o", &out, "--ncu", &ncu, "--", "true"])
     };
-    let answer = profile("echo '==ERROR== Driver could not be loaded.' >&2; exit 0");
-    assert_eq!(answer.code, 3, "{}", answer.stderr);
-    assert!(answer.stderr.contains("hint: rooflens doctor"), "{}", answer.stderr);
+    profile("echo '==ERROR== Driver could not be loaded.' >&2; exit 0").fails(3, "hint: rooflens doctor");
     std::fs::remove_dir_all(&out).unwrap();
     let answer = profile("echo '==ERROR== ERR_NVGPUCTRPERM - no' >&2; exit 1");
-    assert!(
-        answer.code == 3 && answer.stderr.contains("NVreg_RestrictProfilingToAdminUsers=0"),
-        "{}",
-        answer.stderr
-    );
+    answer.fails(3, "NVreg_RestrictProfilingToAdminUsers=0");
     std::fs::remove_dir_all(&out).unwrap();
-    let answer = profile("exit 0");
-    assert_eq!(answer.code, 4, "no report and not a word: {}", answer.stderr);
+    // No report and not a word.
+    profile("exit 0").fails(4, "");
     std::fs::remove_dir_all(&out).unwrap();
     // A report, whatever the code: it is analysed.
     let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/ncu_report/one.ncu-rep");
     let answer = profile(&format!(
         "echo '==PROF== Profiling \"k\" - 0: 0%....100% - 9 passes' >&2; cp '{seed}' \"$report.ncu-rep\"; exit 7"
     ));
-    assert_eq!(answer.code, 0, "{}", answer.stderr);
-    assert!(answer.stderr.contains("profiled 1 of 2: k, 9 passes"), "{}", answer.stderr);
-    assert!(answer.stderr.contains("clocks were locked to base"), "{}", answer.stderr);
+    answer.fails(0, "profiled 1 of 2: k, 9 passes").fails(0, "clocks were locked to base");
     for name in ["report.ncu-rep", "index.html", "kernels.parquet", "kernels.json", "histograms/duration.svg"]
     {
         assert!(folder.path("out").join(name).is_file(), "{name}");
@@ -265,9 +242,8 @@ fn a_report_is_judged_by_file_and_text_not_by_code() {
 fn a_wrong_list_is_told() {
     let folder = Folder::new();
     folder.write("top.yaml", b"kernels: 3\n");
-    let answer = run(&["kernels", "profile", "--from", &folder.text("top.yaml"), "--dry-run", "--", "true"]);
-    assert_eq!(answer.code, 5);
-    assert!(answer.stderr.contains("hint: rooflens kernels top RUN -o top.yaml"), "{}", answer.stderr);
+    run(&["kernels", "profile", "--from", &folder.text("top.yaml"), "--dry-run", "--", "true"])
+        .fails(5, "hint: rooflens kernels top RUN -o top.yaml");
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 mod advise;
 mod analyze;
-mod archives;
 mod assets;
 mod claims;
 mod compare;
@@ -42,7 +41,6 @@ mod run_files;
 mod run_folders;
 mod run_numbers;
 mod run_sweeps;
-mod run_together;
 mod runs;
 mod sampled;
 mod serve;
@@ -50,19 +48,18 @@ mod store;
 mod subset;
 mod words;
 
-use std::io::Write;
+use std::io::{BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use rooflens_core::document::{self, SchemaTag};
+use serde_json::Value as Json;
 
-/// A file of `fixtures/`.
 fn fixture(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name);
     path.to_str().unwrap().to_owned()
 }
 
-/// The program, in an environment that tests can rely on.
 fn rooflens(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rooflens"));
     command.args(args).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -109,7 +106,6 @@ fn git(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
-/// The schema that a document names.
 fn tag(json: &str) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Tagged {
@@ -161,7 +157,6 @@ fn saved_are_read_back(folder: &Path) {
     assert!(count > 0, "{} has no documents", folder.display());
 }
 
-/// What it answers.
 struct Answer {
     code: i32,
     stdout: String,
@@ -185,18 +180,43 @@ impl Answer {
         self.stdout
     }
 
-    fn json(self) -> serde_json::Value {
+    fn json(self) -> Json {
         serde_json::from_str(&self.fine()).unwrap()
     }
 
-    /// The line that begins with `hint: `.
     fn hint(&self) -> &str {
         self.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_default()
+    }
+
+    /// The command failed with this exit code, and its error message has this text.
+    #[track_caller]
+    fn fails(&self, code: i32, text: &str) -> &Self {
+        assert!(self.code == code && self.stderr.contains(text), "exit code {}: {}", self.code, self.stderr);
+        self
+    }
+
+    /// The hint has this text.
+    #[track_caller]
+    fn hints(&self, text: &str) -> &Self {
+        assert!(self.hint().contains(text), "{}", self.stderr);
+        self
     }
 }
 
 fn run(args: &[&str]) -> Answer {
     Answer::of(rooflens(args).output().unwrap())
+}
+
+/// Standard output of a command that succeeds.
+#[track_caller]
+fn text(args: &[&str]) -> String {
+    run(args).fine()
+}
+
+/// The JSON document that a command prints.
+#[track_caller]
+fn json(args: &[&str]) -> Json {
+    run(&[args, &["--format", "json"]].concat()).json()
 }
 
 fn run_with_input(args: &[&str], input: &[u8]) -> Answer {
@@ -207,7 +227,6 @@ fn run_with_input(args: &[&str], input: &[u8]) -> Answer {
     Answer::of(child.wait_with_output().unwrap())
 }
 
-/// A folder that goes away with the test.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -223,11 +242,58 @@ impl Folder {
         self.path(name).to_str().unwrap().to_owned()
     }
 
+    /// A program of a few lines of shell.
+    fn program(&self, name: &str, script: &str) -> String {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.write(name, format!("#!/bin/sh\n{script}").as_bytes());
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
     fn write(&self, name: &str, bytes: &[u8]) -> String {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, bytes).unwrap();
         self.text(name)
+    }
+}
+
+fn json_file(path: impl AsRef<Path>) -> Json {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// A command that goes on while the test does something.
+struct Going {
+    child: std::process::Child,
+    talk: std::io::BufReader<std::process::ChildStderr>,
+}
+
+impl Going {
+    fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let talk = std::io::BufReader::new(child.stderr.take().unwrap());
+        Going { child, talk }
+    }
+
+    /// Presses Ctrl-C.
+    fn press(&self) {
+        let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    fn wait_for(&mut self, word: &str) {
+        let mut said = String::new();
+        while !said.contains(word) {
+            assert!(self.talk.read_line(&mut said).unwrap() > 0, "it ended without a word: {said}");
+        }
+    }
+
+    /// Its exit code and standard output, once it has ended.
+    fn end(mut self) -> (i32, String) {
+        let (mut stdout, mut rest) = (String::new(), String::new());
+        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        self.talk.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap().code().unwrap(), stdout)
     }
 }
 

@@ -3,27 +3,23 @@
 use super::corpus_files::corpus;
 use super::*;
 
-/// A project as `rooflens init` makes it.
 fn skeleton() -> Folder {
     let folder = Folder::new();
-    run(&["init", &folder.text("p")]).fine();
+    text(&["init", &folder.text("p")]);
     folder
 }
 
-/// What a command says in a project: exit code, standard output, standard error.
-fn said(folder: &Folder, project: &str, args: &[&str]) -> (i32, String, String) {
-    let output = rooflens_in(Path::new(&folder.text(project)), args).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+/// What a command says in a project.
+fn said(folder: &Folder, project: &str, args: &[&str]) -> Answer {
+    Answer::of(rooflens_in(&folder.path(project), args).output().unwrap())
 }
 
 /// The plan of a run of the skeleton, and what was said.
-fn planned(overrides: &[&str]) -> (serde_json::Value, String) {
+fn planned(overrides: &[&str]) -> (Json, String) {
     let folder = skeleton();
-    let (code, out, err) =
-        said(&folder, "p", &[&["run", "--dry-run", "--format", "json"], overrides].concat());
-    assert_eq!(code, 0, "{overrides:?}\n{err}");
-    (serde_json::from_str(&out).unwrap(), err)
+    let answer = said(&folder, "p", &[&["run", "--dry-run", "--format", "json"], overrides].concat());
+    let said = answer.stderr.clone();
+    (answer.json(), said)
 }
 
 /// An old word does what the new one does, and the new one is named.
@@ -38,17 +34,29 @@ fn means(old: &str, new: &str) {
 }
 
 #[test]
-fn parity_016_single_gpu_multi_gpu_and_device_index() {
-    means("hardware.device_index=1", "hardware.device=cuda:1");
-    means("device=cuda:0", "hardware.device=cuda:0");
-    let (plan, _) = planned(&["hardware=single_gpu"]);
-    assert_eq!(config_of(&plan)["hardware"]["device"], "cuda:0");
-    let (plan, _) = planned(&["hardware=multi_gpu"]);
-    assert_eq!(config_of(&plan)["hardware"]["count"], 2);
+fn parity_016_025_029_046_048_124_old_words_do_what_the_new_ones_do() {
+    let output = "pipeline.direct_inference.output";
+    for (old, new) in [
+        ("hardware.device_index=1", "hardware.device=cuda:1"),
+        ("device=cuda:0", "hardware.device=cuda:0"),
+        ("runtime.num_new_tokens=64", "infer.max_new_tokens=64"),
+        ("pipeline.nsys.gating_nvtx=true", "pipeline.nsys.capture=decode"),
+        ("pipeline.ncu.gating_nvtx=false", "pipeline.ncu.phase=null"),
+        ("dataset.sampling.num_epochs=2", "dataset.sampling.epochs=2"),
+        ("dataset.sampling.num_samples_per_epoch=3", "dataset.sampling.samples_per_epoch=3"),
+        ("dataset.sampling.randomize=true", "dataset.sampling.shuffle=true"),
+        ("dataset.subset_filelist=datasets/x/dev-20.txt", "dataset.filelist=datasets/x/dev-20.txt"),
+        (&format!("{output}.prediction.enable=false"), &format!("{output}.predictions=false")),
+        (&format!("{output}.visualization.enable=false"), &format!("{output}.pages=false")),
+    ] {
+        means(old, new);
+    }
+    let hardware = |preset: &str| config_of(&planned(&[preset]).0)["hardware"].clone();
+    assert_eq!(hardware("hardware=single_gpu")["device"], "cuda:0");
+    assert_eq!(hardware("hardware=multi_gpu")["count"], 2);
 }
 
-/// The config that the first process of a plan gets.
-fn config_of(plan: &serde_json::Value) -> &serde_json::Value {
+fn config_of(plan: &Json) -> &Json {
     let steps = plan["steps"].as_array().unwrap();
     let process = steps.iter().find(|step| step["kind"] == "process");
     &process.unwrap_or_else(|| panic!("no process in {plan}"))["writes"][0]["content"]["config"]
@@ -68,17 +76,6 @@ fn parity_018_presets_of_models() {
 }
 
 #[test]
-fn parity_025_num_new_tokens() {
-    means("runtime.num_new_tokens=64", "infer.max_new_tokens=64");
-}
-
-#[test]
-fn parity_029_gating_by_nvtx() {
-    means("pipeline.nsys.gating_nvtx=true", "pipeline.nsys.capture=decode");
-    means("pipeline.ncu.gating_nvtx=false", "pipeline.ncu.phase=null");
-}
-
-#[test]
 fn parity_036_experiment_as_a_plain_value() {
     means("experiment=baseline", "experiment_name=baseline");
     // An option of the group keeps its meaning.
@@ -90,11 +87,7 @@ fn parity_036_experiment_as_a_plain_value() {
 #[test]
 fn parity_039_the_flags_of_hydra_on_run() {
     let folder = skeleton();
-    let fine = |args: &[&str]| {
-        let (code, out, err) = said(&folder, "p", args);
-        assert_eq!(code, 0, "{args:?} {err}");
-        out
-    };
+    let fine = |args: &[&str]| said(&folder, "p", args).fine();
     let shown = fine(&["config", "show", "seed=3"]);
     assert_eq!(fine(&["run", "--cfg", "job", "seed=3"]), shown);
     assert_eq!(fine(&["run", "-c", "job", "seed=3"]), shown);
@@ -113,23 +106,9 @@ fn parity_041_short_flags_of_several_letters() {
     let folder = skeleton();
     folder.write("p/other/small.yaml", b"a: 1\n");
     for args in [["run", "-cd", "other", "-cn", "small"], ["run", "-cp", "other", "-cn", "small"]] {
-        let (code, out, err) = said(&folder, "p", &[&args[..], &["--cfg", "job"]].concat());
-        assert_eq!((code, out.as_str()), (0, "a: 1\n"), "{err}");
+        assert_eq!(said(&folder, "p", &[&args[..], &["--cfg", "job"]].concat()).fine(), "a: 1\n");
     }
-    let (code, out, _) = said(&folder, "p", &["config", "show", "-cd", "other", "-cn", "small"]);
-    assert_eq!((code, out.as_str()), (0, "a: 1\n"));
-}
-
-#[test]
-fn parity_046_names_of_sampling() {
-    means("dataset.sampling.num_epochs=2", "dataset.sampling.epochs=2");
-    means("dataset.sampling.num_samples_per_epoch=3", "dataset.sampling.samples_per_epoch=3");
-    means("dataset.sampling.randomize=true", "dataset.sampling.shuffle=true");
-}
-
-#[test]
-fn parity_048_subset_filelist() {
-    means("dataset.subset_filelist=datasets/x/dev-20.txt", "dataset.filelist=datasets/x/dev-20.txt");
+    assert_eq!(said(&folder, "p", &["config", "show", "-cd", "other", "-cn", "small"]).fine(), "a: 1\n");
 }
 
 #[test]
@@ -145,38 +124,24 @@ fn parity_080_a_run_that_only_measures() {
     let folder = skeleton();
     let nothing =
         ["run", "pipeline.measure.enable=false", "profiling=none", "pipeline.static_analysis.enable=false"];
-    let (code, _, err) = said(&folder, "p", &nothing);
-    assert_eq!(code, 2, "{err}");
+    said(&folder, "p", &nothing).fails(2, "");
     assert!(!folder.path("p/runs").exists());
 }
 
 #[test]
 fn parity_087_any_range_is_captured_and_unknown_ones_are_refused_first() {
     let argv = |overrides: &[&str]| {
-        let folder = skeleton();
-        let (code, out, err) =
-            said(&folder, "p", &[&["run", "--dry-run", "profiling=nsys"], overrides].concat());
-        assert_eq!(code, 0, "{err}");
-        out
+        said(&skeleton(), "p", &[&["run", "--dry-run", "profiling=nsys"], overrides].concat()).fine()
     };
     assert!(argv(&["pipeline.nsys.capture=vision"]).contains("--nvtx-capture=rooflens.vision@*"));
     assert!(argv(&["pipeline.nsys.capture='nvtx:my range'"]).contains("my range@*"));
     assert!(argv(&[]).contains("--nvtx-capture=rooflens.capture@*"));
-    let folder = skeleton();
-    let (code, _, err) =
-        said(&folder, "p", &["run", "--dry-run", "profiling=nsys", "pipeline.nsys.capture=foo"]);
-    assert_eq!(code, 2);
-    assert!(err.contains("pipeline.nsys.capture is 'foo'") && err.contains("nvtx:NAME"), "{err}");
+    said(&skeleton(), "p", &["run", "--dry-run", "profiling=nsys", "pipeline.nsys.capture=foo"])
+        .fails(2, "pipeline.nsys.capture is 'foo'")
+        .fails(2, "nvtx:NAME");
     // A program of one's own has phases of its own.
-    let own = [
-        "run",
-        "--dry-run",
-        "profiling=nsys",
-        "runtime=command",
-        "runtime.argv=[a]",
-        "pipeline.nsys.capture=foo",
-    ];
-    assert!(said(&folder, "p", &own).1.contains("--nvtx-capture=rooflens.foo@*"));
+    let own = argv(&["runtime=command", "runtime.argv=[a]", "pipeline.nsys.capture=foo"]);
+    assert!(own.contains("--nvtx-capture=rooflens.foo@*"), "{own}");
 }
 
 #[test]
@@ -184,19 +149,8 @@ fn parity_090_numbers_in_argv() {
     let (plan, _) = planned(&["runtime=command", "runtime.argv=[python,serve.py,--port,8000,--rate,0.5]"]);
     let argv = &config_of(&plan)["runtime"]["argv"];
     assert_eq!(argv[3], 8000);
-    let folder = skeleton();
-    let (code, _, err) = said(&folder, "p", &["run", "--dry-run", "runtime=command", "runtime.argv=[a,[b]]"]);
-    assert!(code == 2 && err.contains("a list of strings and numbers"), "{err}");
-}
-
-#[test]
-fn parity_124_names_of_what_is_kept_of_samples() {
-    for (old, new) in [("prediction", "predictions"), ("visualization", "pages")] {
-        means(
-            &format!("pipeline.direct_inference.output.{old}.enable=false"),
-            &format!("pipeline.direct_inference.output.{new}=false"),
-        );
-    }
+    said(&skeleton(), "p", &["run", "--dry-run", "runtime=command", "runtime.argv=[a,[b]]"])
+        .fails(2, "a list of strings and numbers");
 }
 
 #[test]
@@ -212,9 +166,8 @@ fn every_old_name_is_taken() {
 
 #[test]
 fn an_old_name_with_a_value_that_means_nothing_is_refused() {
-    let folder = skeleton();
-    let (code, _, err) = said(&folder, "p", &["run", "--dry-run", "profiling.nvml.interval_s=often"]);
-    assert!(code == 2 && err.contains("sampler.interval_ms"), "{err}");
+    said(&skeleton(), "p", &["run", "--dry-run", "profiling.nvml.interval_s=often"])
+        .fails(2, "sampler.interval_ms");
 }
 
 /// A project of llm-perf-opt: its config tree, a tiny model, three notes.
@@ -248,14 +201,13 @@ fn parity_044_an_old_tree_and_its_migration_have_one_plan() {
     for overrides in [&[][..], &["profiling=full"], &["device=cuda:1", "dataset.sampling.num_epochs=2"]] {
         let plan = |conf: &str| {
             let args = ["run", "--dry-run", "--format", "json", "--config-dir", conf];
-            let (code, out, err) = said(&folder, "old", &[&args, overrides].concat());
-            assert_eq!(code, 0, "{overrides:?} {err}");
-            (out, err)
+            let answer = said(&folder, "old", &[&args, overrides].concat());
+            let notes = answer.stderr.clone();
+            (answer.fine(), notes)
         };
         let (before, notes) = plan("conf");
         assert!(notes.contains("experiment is called experiment_name"), "{notes}");
-        let (code, _, err) = said(&folder, "old", &["config", "migrate", "conf", "-o", "new"]);
-        assert_eq!(code, 0, "{err}");
+        said(&folder, "old", &["config", "migrate", "conf", "-o", "new"]).fine();
         let (after, notes) = plan("new");
         assert_eq!(before, after, "{overrides:?}");
         assert!(!notes.contains("conf/"), "{notes}");
@@ -270,9 +222,7 @@ fn parity_044_the_config_of_a_published_run_is_planned() {
     let published = corpus("llm-perf-opt/reports/20251107-dsocr/nsys/all-stage/config.yaml");
     let folder = Folder::new();
     folder.write("old/conf/config.yaml", &std::fs::read(published).unwrap());
-    let (code, out, err) = said(&folder, "old", &["run", "--dry-run", "--format", "json"]);
-    assert_eq!(code, 0, "{err}");
-    let plan: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let plan = said(&folder, "old", &["run", "--dry-run", "--format", "json"]).json();
     let steps = plan["steps"].as_array().unwrap();
     let stages: Vec<&str> = steps.iter().map(|step| step["stage"].as_str().unwrap()).collect();
     assert_eq!(stages, ["measure", "torch_profiler", "nsys", "static_analysis"]);
@@ -287,15 +237,13 @@ fn parity_044_the_config_of_a_published_run_is_planned() {
 fn config_migrate_keeps_comments_and_the_old_files() {
     let folder = old_project();
     let before = std::fs::read_to_string(folder.path("old/conf/dataset/notes.yaml")).unwrap();
-    let (code, out, _) = said(&folder, "old", &["config", "migrate", "conf", "--dry-run"]);
-    assert!(
-        code == 0
-            && out.contains("conf/dataset/notes.yaml:4: dataset.subset_filelist is called dataset.filelist"),
-        "{out}"
-    );
+    let migrate =
+        |more: &[&str]| said(&folder, "old", &[&["config", "migrate", "conf"], more].concat()).fine();
+    let out = migrate(&["--dry-run"]);
+    let told = "conf/dataset/notes.yaml:4: dataset.subset_filelist is called dataset.filelist";
+    assert!(out.contains(told), "{out}");
     assert!(!folder.path("old/conf/rooflens.yaml").exists());
-    let (code, out, _) = said(&folder, "old", &["config", "migrate", "conf"]);
-    assert!(code == 0 && out.contains("conf.before-migration"), "{out}");
+    assert!(migrate(&[]).contains("conf.before-migration"));
     let after = std::fs::read_to_string(folder.path("old/conf/dataset/notes.yaml")).unwrap();
     assert!(
         after.starts_with("# Three short notes.\n")
@@ -304,15 +252,12 @@ fn config_migrate_keeps_comments_and_the_old_files() {
     );
     let kept = folder.path("old/conf.before-migration/dataset/notes.yaml");
     assert_eq!(std::fs::read_to_string(kept).unwrap(), before);
-    let (code, out, _) = said(&folder, "old", &["config", "migrate", "conf"]);
-    assert!(code == 0 && out.contains("no old names"), "{out}");
+    assert!(migrate(&[]).contains("no old names"));
 }
 
 #[test]
 fn the_skeleton_has_no_old_names() {
-    let folder = skeleton();
-    let (code, out, _) = said(&folder, "p", &["config", "migrate", "conf"]);
-    assert_eq!((code, out.as_str()), (0, "conf: no old names\n"));
+    assert_eq!(said(&skeleton(), "p", &["config", "migrate", "conf"]).fine(), "conf: no old names\n");
 }
 
 #[test]
@@ -320,12 +265,10 @@ fn the_skeleton_has_no_old_names() {
 fn parity_044_an_old_tree_runs_unchanged_on_torch() {
     let folder = old_project();
     let python = format!("runtime.python={}", interpreter("ROOFLENS_TORCH_PYTHON"));
-    let (code, _, err) = said(&folder, "old", &["run", &python, "repeats=1"]);
-    assert_eq!(code, 0, "{err}");
+    said(&folder, "old", &["run", &python, "repeats=1"]).fine();
     let runs = folder.path("old/tmp/profile-output/baseline/tiny");
     let run = std::fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
-    let metrics: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(run.join("report/metrics.json")).unwrap()).unwrap();
+    let metrics = json_file(run.join("report/metrics.json"));
     assert!(metrics["measured"]["ttft_ns"]["p50"].as_f64().is_some_and(|ttft| ttft > 0.0), "{metrics}");
     assert!(run.join("raw/torch_profiler/trace.json.gz").is_file());
     assert!(run.join("report/ops.csv").is_file(), "write_ops_csv was asked for");
@@ -362,11 +305,11 @@ fn parity_153_every_command_line_of_the_migration_page_runs() {
             let at = words.iter().position(|word| *word == "--").unwrap_or(words.len());
             words.insert(at, "--dry-run");
         }
-        let (code, _, err) = said(&folder, "p", &words);
-        assert_eq!(code, 0, "{line}\n{err}");
+        let answer = said(&folder, "p", &words);
+        assert_eq!(answer.code, 0, "{line}\n{}", answer.stderr);
         for word in words.iter().filter_map(|word| word.split_once('=')).map(|(name, _)| name) {
             if rooflens_collect::project::names::table().find(word).is_some() && word != "experiment" {
-                assert!(err.contains(&format!("note: {word} is ")), "{line}\n{err}");
+                answer.fails(0, &format!("note: {word} is "));
             }
         }
     }
@@ -396,8 +339,7 @@ fn parity_153_the_reports_of_llm_perf_opt_are_analysed_by_its_own_words() {
     let folder = Folder::new();
     let reports = corpus("llm-perf-opt/reports/20251107-dsocr/ncu");
     let output = folder.text("out");
-    let answer = run(&["kernels", "analyze", reports.to_str().unwrap(), "--output-dir", &output]);
-    assert_eq!(answer.code, 0);
+    text(&["kernels", "analyze", reports.to_str().unwrap(), "--output-dir", &output]);
     assert!(Path::new(&output).join("index.html").is_file());
 }
 
@@ -413,25 +355,20 @@ fn parity_132_the_log_of_cublas_is_taken_and_joined() {
         fixture("kineto/decode.json")
     );
     folder.write("p/work.sh", script.as_bytes());
-    let args = [
-        "run",
-        "runtime=command",
-        "runtime.argv=[sh,work.sh]",
-        "pipeline.cublas_log.enable=true",
-        "pipeline.cublas_log.library=cublaslt",
-        "pipeline.static_analysis.enable=false",
-        "hydra.run.dir=out",
-    ];
-    let (code, _, err) = said(&folder, "p", &args);
-    assert_eq!(code, 0, "{err}");
+    let take = |library: &str, to: &str| {
+        let settings = "run runtime=command runtime.argv=[sh,work.sh] pipeline.cublas_log.enable=true \
+            pipeline.static_analysis.enable=false";
+        let mut args: Vec<&str> = settings.split_whitespace().collect();
+        let set = [format!("pipeline.cublas_log.library={library}"), format!("hydra.run.dir={to}")];
+        args.extend(set.iter().map(String::as_str));
+        said(&folder, "p", &args).fine()
+    };
+    take("cublaslt", "out");
     assert!(folder.path("p/out/raw/cublas_log/gemms.log").is_file());
-    let text = std::fs::read_to_string(folder.path("p/out/findings/gemms.json")).unwrap();
-    let gemms: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let gemms = json_file(folder.path("p/out/findings/gemms.json"));
     assert_eq!(gemms["gemms"]["joined_calls"], 4, "{gemms}");
     // Without a log the trace is analysed all the same, and the report says what is missing.
-    let none = [&args[..6], &["hydra.run.dir=none", "pipeline.cublas_log.library=cublas"]].concat();
-    let (code, _, err) = said(&folder, "p", &none);
-    assert_eq!(code, 0, "{err}");
+    take("cublas", "none");
     let notes = std::fs::read_to_string(folder.path("p/none/report/report.md")).unwrap();
     assert!(notes.contains("the library wrote no log"), "{notes}");
 }

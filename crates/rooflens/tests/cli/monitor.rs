@@ -33,7 +33,7 @@ fn one_sample_with_everything_that_is_known() {
     assert_eq!((&first["sm_active_pct"], &first["pstate"]), (&61.5.into(), &2.into()));
     assert_eq!(first["throttle"], serde_json::json!(["sw_power_cap", "hw_thermal_slowdown"]));
     let second = samples.iter().find(|sample| sample["device"] == 1).unwrap();
-    assert_eq!((&second["mem_used_bytes"], &second["energy_mj"]), (&0.into(), &serde_json::Value::Null));
+    assert_eq!((&second["mem_used_bytes"], &second["energy_mj"]), (&0.into(), &Json::Null));
     let reasons = json["reasons"].as_array().unwrap();
     assert!(
         reasons.iter().any(|reason| reason["device"] == 1 && reason["column"] == "energy_mj"),
@@ -63,7 +63,7 @@ fn what_is_missing_is_told_by_monitor_and_doctor_alike() {
         let sources = json["sources"].as_array().unwrap();
         let missing = sources.iter().find(|source| source["name"] == "nvml").unwrap()["missing"].clone();
         let doctor = ask(mock, &["doctor", "--format", "json"]).json();
-        let checks: Vec<serde_json::Value> = doctor["checks"].as_array().unwrap().clone();
+        let checks: Vec<Json> = doctor["checks"].as_array().unwrap().clone();
         let told = checks.iter().any(|check| {
             check["status"] == "missing"
                 && check["found"] == missing["fact"]
@@ -131,10 +131,10 @@ fn an_interrupt_ends_it_well() {
     let mut command = with_mock(None, &args);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let head: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    let head: Json = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
     assert_eq!(head["schema"]["name"], "rooflens.samples");
-    let row: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-    assert_eq!((&row["source"], &row["power_mw"]), (&"host".into(), &serde_json::Value::Null));
+    let row: Json = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!((&row["source"], &row["power_mw"]), (&"host".into(), &Json::Null));
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let rest = lines.count();
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -185,8 +185,7 @@ fn wrong_wishes_are_refused() {
         (["monitor", "-o", "a.txt"], "must end with .csv or .parquet"),
         (["monitor", "--serve", "nowhere"], "is not an address"),
     ] {
-        let answer = run(&args);
-        assert!(answer.code == 2 && answer.stderr.contains(why), "{}", answer.stderr);
+        run(&args).fails(2, why);
     }
     let answer = ask(None, &["monitor", "--duration", "100ms", "-o", "/nowhere/a.csv"]);
     assert_eq!((answer.code, answer.hint().is_empty()), (3, false), "{}", answer.stderr);

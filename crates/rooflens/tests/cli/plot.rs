@@ -24,7 +24,7 @@ fn fonts_have_their_checksums() {
 
 #[test]
 fn charts_are_listed_with_why_others_are_missing() {
-    let output = run(&["plot", &fixture("kineto/decode.json")]).fine();
+    let output = text(&["plot", &fixture("kineto/decode.json")]);
     assert!(output.starts_with("ledger ") && output.contains("Bus bandwidth by message size"), "{output}");
     assert!(output.contains("no data: no group of steps has 3 steps or more"), "{output}");
 }
@@ -32,14 +32,14 @@ fn charts_are_listed_with_why_others_are_missing() {
 #[test]
 fn the_data_are_those_of_the_analysis() {
     let trace = fixture("kineto/decode.json");
-    let charts = run(&["plot", &trace, "--format", "json"]).json();
+    let charts = json(&["plot", &trace]);
     assert_eq!(charts["schema"]["name"], "rooflens.charts");
     let ledger = charts["charts"].as_array().unwrap().iter().find(|chart| chart["name"] == "ledger").unwrap();
     let shown: i64 =
         ledger["phases"].as_array().unwrap().iter().map(|phase| phase["wall_ns"].as_i64().unwrap()).sum();
-    let found = run(&["analyze", &trace, "--format", "json"]).json();
+    let found = json(&["analyze", &trace]);
     assert_eq!(shown, found["ledger"]["wall_ns"].as_i64().unwrap());
-    let only = run(&["plot", &trace, "--chart", "ledger", "--format", "json"]).json();
+    let only = json(&["plot", &trace, "--chart", "ledger"]);
     assert_eq!(only["charts"].as_array().unwrap(), std::slice::from_ref(ledger));
     assert_eq!(only["missing"].as_array().unwrap().len(), 0);
 }
@@ -48,8 +48,8 @@ fn the_data_are_those_of_the_analysis() {
 fn a_run_gives_the_charts_of_its_trace() {
     let folder = Folder::new();
     let (trace, saved) = (fixture("kineto/two_ranks"), folder.text("run"));
-    run(&["analyze", &trace, "-o", &saved]).fine();
-    let of = |input: &str| run(&["plot", input, "--format", "json"]).json();
+    text(&["analyze", &trace, "-o", &saved]);
+    let of = |input: &str| json(&["plot", input]);
     let (from_trace, from_run) = (of(&trace), of(&saved));
     assert_eq!(from_trace["charts"], from_run["charts"]);
     assert_eq!(from_trace["missing"], from_run["missing"]);
@@ -83,7 +83,7 @@ fn each_ending_is_what_it_says() {
     for chart in ["ledger", "roofline", "layers", "memory", "collectives"] {
         for ending in ["svg", "png", "html", "vl.json", "json"] {
             let file = folder.text(&format!("{chart}.{ending}"));
-            run(&["plot", &trace, "--chart", chart, "-o", &file]).fine();
+            text(&["plot", &trace, "--chart", chart, "-o", &file]);
             let bytes = std::fs::read(&file).unwrap();
             match ending {
                 "svg" => assert!(bytes.starts_with(b"<svg ") && bytes.ends_with(b"</svg>\n")),
@@ -96,11 +96,11 @@ fn each_ending_is_what_it_says() {
                     );
                 }
                 "vl.json" => {
-                    let spec: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+                    let spec: Json = serde_json::from_slice(&bytes).unwrap();
                     assert!(spec["$schema"].as_str().unwrap().contains("vega-lite"));
                 }
                 _ => {
-                    let data: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+                    let data: Json = serde_json::from_slice(&bytes).unwrap();
                     assert_eq!(data["charts"][0]["name"], chart);
                 }
             }

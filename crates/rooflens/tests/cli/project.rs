@@ -10,7 +10,7 @@ fn answer(folder: &Path, line: &str) -> Answer {
 #[test]
 fn every_question_about_a_new_project_is_answered_at_once() {
     let folder = Folder::new();
-    run(&["init", &folder.text("x")]).fine();
+    text(&["init", &folder.text("x")]);
     let project = folder.path("x");
     let none = "bootstrap.yaml names no models or datasets from elsewhere: nothing to";
     for with_git in [false, true] {
@@ -38,7 +38,7 @@ fn every_question_about_a_new_project_is_answered_at_once() {
 #[test]
 fn a_project_is_found_from_within_and_by_its_name() {
     let folder = Folder::new();
-    run(&["init", &folder.text("x")]).fine();
+    text(&["init", &folder.text("x")]);
     let deep = folder.path("x/conf/model");
     answer(&deep, "assets status").fine();
     answer(&deep, "externals status").fine();
@@ -58,7 +58,5 @@ fn a_project_is_found_from_within_and_by_its_name() {
         assert!(lost.stderr.starts_with("error: neither this folder nor a parent folder is a project\n"));
         assert!(lost.hint().contains("rooflens init") && lost.hint().contains("--project DIR"));
     }
-    let absent = answer(folder.0.path(), "assets status --project y");
-    assert_eq!(absent.code, 2);
-    assert!(absent.stderr.contains("y is not a folder"), "{}", absent.stderr);
+    answer(folder.0.path(), "assets status --project y").fails(2, "y is not a folder");
 }

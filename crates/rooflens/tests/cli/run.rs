@@ -1,17 +1,13 @@
 //! `rooflens run`: with workloads made of a few lines of shell, and real ones.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Stdio};
+use std::process::Child;
 
 use super::*;
 
-/// A project, and a program in place of the interpreter.
 pub(super) fn project(script: &str) -> Folder {
-    use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
-    run(&["init", &folder.text("p"), "--quiet"]).fine();
-    let script = folder.write("p/fake", format!("#!/bin/sh\n{script}").as_bytes());
-    std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    text(&["init", &folder.text("p"), "--quiet"]);
+    folder.program("p/fake", script);
     folder
 }
 
@@ -36,8 +32,8 @@ pub(super) fn only_run(folder: &Folder) -> PathBuf {
     found[0].clone()
 }
 
-pub(super) fn metrics(run: &Path) -> serde_json::Value {
-    serde_json::from_slice(&std::fs::read(run.join("report/metrics.json")).unwrap()).unwrap()
+pub(super) fn metrics(run: &Path) -> Json {
+    json_file(run.join("report/metrics.json"))
 }
 
 /// Processes that were started by a run of this test and still live.
@@ -73,8 +69,7 @@ pub(super) fn whole() -> String {
 #[test]
 fn the_whole_line_without_a_model() {
     let folder = project(&whole());
-    let answer = run_in(&folder, &[]);
-    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let screen = run_in(&folder, &[]).fine();
     let run_dir = only_run(&folder);
     for file in [
         ".rooflens/config.yaml",
@@ -99,13 +94,13 @@ fn the_whole_line_without_a_model() {
     assert_eq!(metrics["measured"]["ttft_ns"]["p50"], 100.0);
     assert_eq!(metrics["measured"]["tpot_ns"]["p50"], 55.0);
     assert!(metrics["analysis"]["kernels"].as_array().unwrap().len() > 1);
-    assert!(answer.stdout.contains("TTFT      p50 100 ns"), "{}", answer.stdout);
+    assert!(screen.contains("TTFT      p50 100 ns"), "{screen}");
     assert_eq!(left(&folder), [""; 0]);
 
     // A new report keeps the measured numbers.
-    run(&["report", run_dir.to_str().unwrap()]).fine();
+    text(&["report", run_dir.to_str().unwrap()]);
     assert_eq!(self::metrics(&run_dir), metrics);
-    let analysed = run(&["analyze", run_dir.to_str().unwrap(), "--format", "json"]).json();
+    let analysed = json(&["analyze", run_dir.to_str().unwrap()]);
     assert_eq!(analysed["kernels"], metrics["analysis"]["kernels"]);
 }
 
@@ -127,20 +122,20 @@ fn a_run_is_repeated_from_its_own_config() {
 
 /// Names of runs end with the time in seconds: each of several that start at once finds a folder of its own.
 #[test]
-fn runs_that_start_together_have_folders_of_their_own() {
-    let folder = project(&whole());
+fn house_04_runs_that_start_together_have_folders_of_their_own() {
+    let folder = project(&format!("{OUT}{ROWS}"));
     let go = || {
-        let mut command = start(&folder, &["runtime.python=./fake", "--format", "json"]);
+        let mut command = start(&folder, &["runtime.python=./fake", "profiling=none", "--format", "json"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     };
-    let started: Vec<Child> = (0..3).map(|_| go().unwrap()).collect();
+    let started: Vec<Child> = (0..20).map(|_| go().unwrap()).collect();
     let answers = started.into_iter().map(|child| Answer::of(child.wait_with_output().unwrap()).json());
     let runs: std::collections::BTreeSet<String> =
         answers.map(|json| json["run"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(runs.len(), 3, "{runs:?}");
+    assert_eq!(runs.len(), 20, "{runs:?}");
     // A folder that was named is taken, or it is not.
-    run_in(&folder, &["hydra.run.dir=here"]).fine();
-    let again = run_in(&folder, &["hydra.run.dir=here"]);
+    run_in(&folder, &["hydra.run.dir=here", "profiling=none"]).fine();
+    let again = run_in(&folder, &["hydra.run.dir=here", "profiling=none"]);
     assert!(again.code != 0 && again.stderr.contains("already has a run"), "{}", again.stderr);
 }
 
@@ -180,10 +175,7 @@ fn failures_of_a_workload_leave_an_incomplete_run() {
     ];
     for (death, told) in cases {
         let folder = project(&format!("{OUT}{ROWS}{death}\n"));
-        let answer = run_in(&folder, &[]);
-        assert_eq!(answer.code, 4, "{death}: {}", answer.stderr);
-        assert!(answer.stderr.contains("  | going down\n"), "{death}: {}", answer.stderr);
-        assert!(answer.stderr.contains(told), "{death}: {}", answer.stderr);
+        run_in(&folder, &[]).fails(4, "  | going down\n").fails(4, told);
         let run_dir = only_run(&folder);
         let metrics = metrics(&run_dir);
         assert_eq!(metrics["status"], "incomplete", "{death}");
@@ -202,7 +194,7 @@ fn a_workload_that_never_ends_is_stopped() {
         let folder = project(&format!("{OUT}{ROWS}echo going on >&2; touch ready; sleep 100000\n"));
         let answer = run_in(&folder, &[&format!("runtime.timeout_s={seconds}")]);
         let told = format!("timed out after {seconds} s");
-        assert!(answer.code == 4 && answer.stderr.contains(&told), "{}", answer.stderr);
+        answer.fails(4, &told);
         let metrics = metrics(&only_run(&folder));
         assert_eq!(metrics["status"], "incomplete");
         assert_eq!(left(&folder), [""; 0]);
@@ -218,8 +210,7 @@ fn a_workload_that_never_ends_is_stopped() {
 #[test]
 fn a_profiled_pass_that_fails_leaves_a_run_that_says_so() {
     let folder = project(&format!("{}case $out in *torch_profiler) kill -9 $$;; esac\n", whole()));
-    let answer = run_in(&folder, &[]);
-    assert_eq!(answer.code, 4, "{}", answer.stderr);
+    run_in(&folder, &[]).fails(4, "");
     let run_dir = only_run(&folder);
     let notes = metrics(&run_dir)["analysis"]["notes"].clone();
     assert!(notes.as_array().unwrap().iter().any(|note| note["code"] == "step_failed"), "{notes}");
@@ -239,9 +230,7 @@ fn a_damaged_trace_does_not_pass_for_a_whole_one() {
         ),
     ] {
         let folder = project(&format!("{}case $out in *torch_profiler) {damage};; esac\n", whole()));
-        let answer = run_in(&folder, &[]);
-        assert_eq!(answer.code, 4, "{damage}: {}", answer.stderr);
-        assert!(answer.stderr.contains(told), "{damage}: {}", answer.stderr);
+        run_in(&folder, &[]).fails(4, told);
         assert_eq!(metrics(&only_run(&folder))["status"], "incomplete", "{damage}");
     }
 }
@@ -257,10 +246,7 @@ fn a_program_with_the_probe() {
     let answer = Answer::of(command.output().unwrap());
     assert!(answer.stderr.contains("the program used no rooflens.probe with torch"), "{}", answer.stderr);
     let json = answer.json();
-    assert_eq!(
-        (&json["status"], &json["measured"]["ttft_ns"]),
-        (&"complete".into(), &serde_json::Value::Null)
-    );
+    assert_eq!((&json["status"], &json["measured"]["ttft_ns"]), (&"complete".into(), &Json::Null));
     assert_eq!(json["measured"]["not_computed"]["ttft_ns"], "no measured request was completed");
     assert!(only_run(&folder).starts_with(folder.path("p/runs/first/command")));
     let phases = std::fs::read_to_string(only_run(&folder).join("raw/measure/phases.jsonl")).unwrap();
@@ -271,16 +257,13 @@ fn a_program_with_the_probe() {
 #[test]
 fn what_is_not_there_is_the_environments_fault() {
     let folder = project("exit 0\n");
-    let answer = Answer::of(start(&folder, &["runtime.python=no-such-python"]).output().unwrap());
-    assert_eq!(answer.code, 3);
-    assert!(answer.stderr.contains("there is no program 'no-such-python'"));
+    Answer::of(start(&folder, &["runtime.python=no-such-python"]).output().unwrap())
+        .fails(3, "there is no program 'no-such-python'");
     assert!(!folder.path("p/runs").exists(), "nothing is made for a run that cannot be");
     let folder = project(&format!(
         r#"{OUT}echo '{{"event":"error","t_ns":1,"stage":"loading","class":"ModuleNotFoundError","message":"No module named torch","hint":"x"}}' >&$ROOFLENS_EVENTS_FD; exit 1"#
     ));
-    let answer = run_in(&folder, &[]);
-    assert_eq!(answer.code, 3, "{}", answer.stderr);
-    assert!(answer.hint().contains("fake -m pip install torch transformers"), "{}", answer.hint());
+    run_in(&folder, &[]).fails(3, "").hints("fake -m pip install torch transformers");
 }
 
 #[test]
@@ -288,12 +271,9 @@ fn a_config_that_cannot_be_run_is_a_matter_of_usage() {
     let folder = project("exit 0\n");
     let answer = run_in(&folder, &["+runtime.bach_size=2"]);
     assert_eq!((answer.code, answer.hint()), (2, "did you mean 'runtime.batch_size'?"));
-    let answer = run_in(
-        &folder,
-        &["profiling=ncu", "pipeline.nsys.enable=false", "pipeline.ncu.program=/nowhere/ncu"],
-    );
-    assert_eq!(answer.code, 3);
-    assert!(answer.hint().contains("pipeline.ncu.program=PATH"), "{}", answer.stderr);
+    run_in(&folder, &["profiling=ncu", "pipeline.nsys.enable=false", "pipeline.ncu.program=/nowhere/ncu"])
+        .fails(3, "")
+        .hints("pipeline.ncu.program=PATH");
     assert!(!folder.path("p/runs").exists());
 }
 
@@ -302,7 +282,7 @@ fn nothing_is_started_for_what_is_only_computed() {
     let folder = project("exit 1\n");
     let mut command = start(&folder, &["profiling=roofline-only", "hardware=h100", "--format", "json"]);
     let json = Answer::of(command.output().unwrap()).json();
-    assert_eq!((&json["status"], &json["measured"]), (&"complete".into(), &serde_json::Value::Null));
+    assert_eq!((&json["status"], &json["measured"]), (&"complete".into(), &Json::Null));
     let run_dir = only_run(&folder);
     assert!(run_dir.join("report/cost_sweep.json").is_file());
     saved_are_read_back(&run_dir);
@@ -313,7 +293,7 @@ fn nothing_is_started_for_what_is_only_computed() {
 fn every_job_of_a_sweep_is_a_run() {
     let folder = project(&format!("{}case $(cat $3) in *'\"batch_size\": 2'*) exit 5;; esac\n", whole()));
     let answer = run_in(&folder, &["-m", "runtime.batch_size=1,2,4", "--hydra"]);
-    assert_eq!(answer.code, 4, "{}", answer.stderr);
+    answer.fails(4, "");
     let rows: Vec<&str> = answer.stdout.lines().collect();
     assert_eq!(rows.len(), 4, "{}", answer.stdout);
     assert!(rows[1].starts_with("0    runtime.batch_size=1  complete "), "{}", answer.stdout);
@@ -325,51 +305,23 @@ fn every_job_of_a_sweep_is_a_run() {
     assert_eq!(metrics(&sweep.join("2"))["status"], "complete");
 }
 
-/// A run that has started its workload.
-struct Going {
-    child: Child,
-    talk: BufReader<std::process::ChildStderr>,
-}
-
-impl Going {
-    fn start(folder: &Folder) -> Self {
-        let mut command = start(folder, &["runtime.python=./fake"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let talk = BufReader::new(child.stderr.take().unwrap());
-        while !folder.path("p/ready").exists() {
-            assert!(child.try_wait().unwrap().is_none(), "it ended before its workload started");
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        Going { child, talk }
+/// A run whose workload has started.
+fn going(folder: &Folder) -> Going {
+    let mut going = Going::start(start(folder, &["runtime.python=./fake"]));
+    while !folder.path("p/ready").exists() {
+        assert!(going.child.try_wait().unwrap().is_none(), "it ended before its workload started");
+        std::thread::sleep(std::time::Duration::from_millis(20));
     }
-
-    fn press(&mut self) {
-        let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
-    }
-
-    fn wait_for(&mut self, word: &str) {
-        let mut said = String::new();
-        while !said.contains(word) {
-            assert!(self.talk.read_line(&mut said).unwrap() > 0, "it ended without a word: {said}");
-        }
-    }
-
-    fn end(mut self) -> i32 {
-        let mut rest = String::new();
-        self.child.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
-        self.talk.read_to_string(&mut rest).unwrap();
-        self.child.wait().unwrap().code().unwrap()
-    }
+    going
 }
 
 #[test]
 fn the_first_ctrl_c_saves() {
     let waits = "trap 'echo saved > ready; exit 130' INT; touch ready; while :; do sleep 0.05; done";
     let folder = project(&format!("{OUT}{ROWS}{waits}\n"));
-    let mut going = Going::start(&folder);
+    let going = going(&folder);
     going.press();
-    assert_eq!(going.end(), 130);
+    assert_eq!(going.end().0, 130);
     assert_eq!(std::fs::read_to_string(folder.path("p/ready")).unwrap(), "saved\n");
     let metrics = metrics(&only_run(&folder));
     assert_eq!((&metrics["status"], &metrics["steps"][0]["end"]), (&"incomplete".into(), &"stopped".into()));
@@ -381,17 +333,17 @@ fn the_first_ctrl_c_saves() {
 fn the_second_ctrl_c_kills() {
     let deaf = "trap '' INT TERM; (while :; do sleep 1; done) & touch ready; while :; do sleep 1; done";
     let folder = project(&format!("{OUT}{ROWS}{deaf}\n"));
-    let mut going = Going::start(&folder);
+    let mut going = going(&folder);
     going.press();
     going.wait_for("stopping");
     going.press();
-    assert_eq!(going.end(), 130);
+    assert_eq!(going.end().0, 130);
     assert_eq!(metrics(&only_run(&folder))["steps"][0]["signal"], 9);
     assert_eq!(left(&folder), [""; 0]);
 }
 
 /// A run with a real library: an environment variable names an interpreter that has it.
-fn with_real(variable: &str, args: &[&str]) -> (Folder, serde_json::Value) {
+fn with_real(variable: &str, args: &[&str]) -> (Folder, Json) {
     let python = interpreter(variable);
     let folder = project("exit 1\n");
     let small = ["--format", "json", "dataset/sampling=few", "infer.max_new_tokens=6", "repeats=3"];

@@ -17,15 +17,14 @@ fn a_run_of_answers_alone() {
     assert!(
         !run_dir.join("tables/name_dim.parquet").exists() && !run_dir.join("raw/torch_profiler").exists()
     );
-    assert_eq!(metrics(&run_dir)["analysis"], serde_json::Value::Null);
+    assert_eq!(metrics(&run_dir)["analysis"], Json::Null);
     // It has no tables, but its report can be written again.
     std::fs::remove_file(run_dir.join("report/predictions.html")).unwrap();
-    run(&["report", run_dir.to_str().unwrap()]).fine();
+    text(&["report", run_dir.to_str().unwrap()]);
     assert_eq!(std::fs::read_to_string(run_dir.join("report/predictions.html")).unwrap(), page);
 }
 
-/// A run with real torch, and its answers.
-fn real(folder: &Folder, python: &str, args: &[&str]) -> Vec<serde_json::Value> {
+fn real(folder: &Folder, python: &str, args: &[&str]) -> Vec<Json> {
     let mut command =
         start(folder, &["--format", "json", "repeats=1", "warmup_rounds=0", "infer.max_new_tokens=4"]);
     command.args(ONLY).arg(format!("runtime.python={python}")).args(args);

@@ -6,7 +6,7 @@ use super::*;
 /// The header of a PNG of 400 by 200 pixels: what Rooflens reads of it.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\x01\x90\0\0\0\xc8\x08\x02\0\0\0crc!";
 
-fn lines(path: &Path) -> Vec<serde_json::Value> {
+fn lines(path: &Path) -> Vec<Json> {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -128,7 +128,7 @@ fn parity_079_deepseek_ocr_from_its_pictures_to_its_boxes_on_torch() {
 
     // The picture is 999 wide and 1998 high once it is upright: parts of 999 are its pixels across.
     let boxes = lines(&run_dir.join("report/boxes.jsonl"));
-    let at = |it: &serde_json::Value| ["x1", "y1", "x2", "y2"].map(|key| it[key].as_f64().unwrap().round());
+    let at = |it: &Json| ["x1", "y1", "x2", "y2"].map(|key| it[key].as_f64().unwrap().round());
     assert_eq!(
         boxes.iter().map(at).collect::<Vec<_>>(),
         [[111.0, 444.0, 333.0, 888.0], [555.0, 1332.0, 999.0, 1776.0]]
@@ -137,7 +137,7 @@ fn parity_079_deepseek_ocr_from_its_pictures_to_its_boxes_on_torch() {
 
     // Stages by the trace: in the ledger they add up to their phase, which add up to the whole.
     let ledger = &metrics["analysis"]["ledger"];
-    let number = |value: &serde_json::Value| value.as_i64().unwrap();
+    let number = |value: &Json| value.as_i64().unwrap();
     let mut stages = std::collections::BTreeSet::new();
     let mut wall = 0;
     for phase in ledger["phases"].as_array().unwrap() {

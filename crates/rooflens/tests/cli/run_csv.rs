@@ -3,7 +3,6 @@
 use super::run::{OUT, ROWS, metrics, only_run, project, run_in, whole};
 use super::*;
 
-/// The rows of a CSV, by column.
 fn rows(path: &Path) -> Vec<std::collections::BTreeMap<String, String>> {
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().map(cells);
@@ -35,7 +34,7 @@ const NSYS_HEADER: &str =
     "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name";
 
 #[test]
-fn parity_033_a_run_writes_csv_where_it_is_asked_to() {
+fn parity_033_084_a_run_writes_csv_where_it_is_asked_to() {
     let folder = project(&whole());
     run_in(&folder, &["output.formats=[json,csv]"]).fine();
     let run_dir = only_run(&folder);
@@ -93,35 +92,23 @@ fn parity_033_a_run_writes_csv_where_it_is_asked_to() {
     assert_eq!(top["kernels"][0]["total_ns"], of_run["kernels"][0]["total_ns"]);
     assert!(!report.join("kernels.csv").exists(), "Nsight Compute did not run");
 
-    // A new report writes them anew; a run that was not asked has none.
+    // A new report writes them anew, beside the kernels that an analysis of Nsight Compute left; a run that was
+    // not asked has none.
     let before = std::fs::read(&summary).unwrap();
     std::fs::remove_file(&summary).unwrap();
-    run(&["report", run_dir.to_str().unwrap()]).fine();
+    std::fs::create_dir_all(report.join("kernels")).unwrap();
+    std::fs::write(report.join("kernels/kernels.csv"), "launch,name\r\n0,gemm\r\n").unwrap();
+    text(&["report", run_dir.to_str().unwrap()]);
     assert_eq!(std::fs::read(&summary).unwrap(), before);
+    assert_eq!(std::fs::read(report.join("kernels.csv")).unwrap(), b"launch,name\r\n0,gemm\r\n");
     let folder = project(&whole());
     run_in(&folder, &[]).fine();
     assert!(!only_run(&folder).join("report/ops.csv").exists());
 }
 
 #[test]
-fn parity_084_the_kernels_of_nsight_compute_stand_beside() {
-    let folder = project(&whole());
-    run_in(&folder, &["output.formats=[csv]"]).fine();
-    let run_dir = only_run(&folder);
-    // As an analysis of a report of Nsight Compute leaves it.
-    std::fs::create_dir_all(run_dir.join("report/kernels")).unwrap();
-    std::fs::write(run_dir.join("report/kernels/kernels.csv"), "launch,name\r\n0,gemm\r\n").unwrap();
-    run(&["report", run_dir.to_str().unwrap()]).fine();
-    assert_eq!(
-        std::fs::read_to_string(run_dir.join("report/kernels.csv")).unwrap(),
-        "launch,name\r\n0,gemm\r\n"
-    );
-}
-
-#[test]
 fn parity_076_operators_have_shapes_and_memory() {
-    let text =
-        run(&["analyze", &fixture("kineto/decode.json"), "--format", "csv", "--table", "operators"]).fine();
+    let text = text(&["analyze", &fixture("kineto/decode.json"), "--format", "csv", "--table", "operators"]);
     let head = text.lines().next().unwrap();
     for column in [
         "input_shapes",
@@ -175,9 +162,8 @@ fn parity_076_memory_is_what_torch_counts_on_torch() {
     python.arg(script).arg(folder.path("trace.json")).arg(folder.path("truth.json"));
     let done = python.env("OMP_NUM_THREADS", "1").output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let truth: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(folder.path("truth.json")).unwrap()).unwrap();
-    let json = run(&["analyze", &folder.text("trace.json"), "--format", "json"]).json();
+    let truth = json_file(folder.path("truth.json"));
+    let json = json(&["analyze", &folder.text("trace.json")]);
     let mut used = 0;
     for operator in json["operators"].as_array().unwrap() {
         let Some(told) = truth.get(operator["name"].as_str().unwrap()) else { continue };
@@ -188,7 +174,6 @@ fn parity_076_memory_is_what_torch_counts_on_torch() {
     assert!(used > 3, "{truth}");
 }
 
-/// Queue and warm-up of a workload, and what an allocator says.
 #[test]
 fn parity_106_133_queue_start_and_allocator_of_a_run() {
     let stats = r#"{"schema":1,"device":{},"device_reason":null,"memory_stats":{"allocated_bytes.all.current":600,"allocated_bytes.all.peak":1500,"inactive_split_bytes.all.current":450,"inactive_split_bytes.all.peak":500,"num_alloc_retries":3,"num_ooms":0,"reserved_bytes.all.current":1800,"reserved_bytes.all.peak":2000}}"#;
@@ -214,7 +199,7 @@ sed -i 's/"start_ns":1000/"start_ns":1000,"queued_ns":40/' "$out/requests.jsonl"
     let [first, second] = json["allocator"].as_array().unwrap().as_slice() else { panic!("{json}") };
     assert_eq!((&first["step"], &first["fragmentation"]), (&"measure".into(), &0.25.into()));
     assert_eq!((&first["num_alloc_retries"], &first["inactive_split_bytes"]), (&3.into(), &450.into()));
-    assert_eq!((&second["step"], &second["num_ooms"]), (&"torch_profiler".into(), &serde_json::Value::Null));
+    assert_eq!((&second["step"], &second["num_ooms"]), (&"torch_profiler".into(), &Json::Null));
     assert_eq!(second["not_computed"]["num_ooms"], "the model is on the CPU");
     let markdown = std::fs::read_to_string(run_dir.join("report/report.md")).unwrap();
     for words in [
@@ -225,17 +210,17 @@ sed -i 's/"start_ns":1000/"start_ns":1000,"queued_ns":40/' "$out/requests.jsonl"
         assert!(markdown.contains(words), "{words}: {markdown}");
     }
     for key in ["queued_ns", "warmup_ns", "fragmentation", "num_alloc_retries", "inactive split"] {
-        run(&["explain", key]).fine();
+        text(&["explain", key]);
     }
 
     // A workload without any of it: null, each with its reason.
     let folder = project(&whole());
     run_in(&folder, &[]).fine();
     let json = metrics(&only_run(&folder));
-    assert_eq!(json["allocator"], serde_json::Value::Null);
+    assert_eq!(json["allocator"], Json::Null);
     assert_eq!(json["not_computed"]["allocator"], "no step wrote memory_stats.json");
     for key in ["queued_ns", "load_ns", "warmup_ns"] {
-        assert_eq!(json["measured"][key], serde_json::Value::Null);
+        assert_eq!(json["measured"][key], Json::Null);
         assert!(json["measured"]["not_computed"][key].is_string(), "{key}");
     }
 }

@@ -6,18 +6,12 @@ use rooflens_schema::parquet_io::edit_run_row;
 use rooflens_schema::{RunDir, RunId};
 use serde_json::{Value, json};
 
+use super::compare::requests;
 use super::*;
 
 /// A run that measured rounds of one request: its time per token in each, µs.
 fn measured_run(folder: &Folder, name: &str, start_s: i64, model: &str, tpot_us: &[u64]) -> String {
-    let line = |(round, us): (usize, &u64)| {
-        let tokens: Vec<u64> = (1..=5).map(|token| token * us * 1000).collect();
-        format!(
-            "{{\"round\":{round},\"kind\":\"measured\",\"prompt_tokens\":7,\"output_tokens\":5,\"start_ns\":0,\"token_ns\":{tokens:?}}}\n"
-        )
-    };
-    let text: String = tpot_us.iter().enumerate().map(line).collect();
-    folder.write(&format!("{name}/raw/measure/requests.jsonl"), text.as_bytes());
+    requests(folder, name, tpot_us);
     let mut sorted = tpot_us.to_vec();
     sorted.sort_unstable();
     let median_ns = sorted[sorted.len() / 2] * 1000;
@@ -37,7 +31,6 @@ fn names(listed: &Value) -> Vec<&str> {
     listed["runs"].as_array().unwrap().iter().map(|run| run["folder"].as_str().unwrap()).collect()
 }
 
-/// Three runs, the newest of another model.
 fn three() -> Folder {
     let folder = Folder::new();
     measured_run(&folder, "runs/a", 1_000, "Qwen/Qwen3-8B", &[2000]);
@@ -61,29 +54,17 @@ fn a_folder_is_listed_filtered_and_sorted() {
         ["a", "deep/b"]
     );
     assert!(list(&["--since", "1970-01-02"]).stderr.contains("matches all these options"));
-    let screen = run(&["runs", &runs, "--sort", "ttft_p50_ns"]).fine();
+    let screen = text(&["runs", &runs, "--sort", "ttft_p50_ns"]);
     assert!(
         screen.contains("3 runs in") && screen.contains("deep/b") && screen.contains("1.00 ms"),
         "{screen}"
     );
-    let refused = list(&["--where", "modle=x"]);
-    assert!(refused.code == 2 && refused.hint().contains("did you mean model"), "{}", refused.stderr);
-    let nothing = list(&["--where", "model=other"]);
-    assert!(
-        nothing.code == 2 && nothing.stderr.contains("there are Qwen/Qwen3-8B, tiny"),
-        "{}",
-        nothing.stderr
-    );
+    list(&["--where", "modle=x"]).fails(2, "").hints("did you mean model");
+    list(&["--where", "model=other"]).fails(2, "there are Qwen/Qwen3-8B, tiny");
     // By default the current folder.
     let here = Answer::of(rooflens_in(&folder.path("runs"), &["runs", "--format", "json"]).output().unwrap());
     assert_eq!(here.json()["runs"].as_array().unwrap().len(), 3);
-    let empty = run(&["runs", folder.path("runs/a/raw").to_str().unwrap()]);
-    assert!(
-        empty.code == 5 && empty.stderr.contains("no run directory in"),
-        "{} {}",
-        empty.code,
-        empty.stderr
-    );
+    run(&["runs", folder.path("runs/a/raw").to_str().unwrap()]).fails(5, "no run directory in");
 }
 
 #[test]
@@ -92,7 +73,7 @@ fn a_damaged_run_is_listed_and_hostile_names_are_cleaned() {
     std::fs::write(folder.path("runs/a/tables/runs.parquet"), "PAR1").unwrap();
     std::fs::rename(folder.path("runs/c"), folder.path("runs/c\u{1b}[31m<b>")).unwrap();
     let runs = folder.text("runs");
-    let screen = run(&["runs", &runs]).fine();
+    let screen = text(&["runs", &runs]);
     assert!(screen.contains("1 damaged or not finished") && !screen.contains('\u{1b}'), "{screen}");
     let listed = run(&["runs", &runs, "--format", "json", "--where", "problem!="]).json();
     assert_eq!(names(&listed), ["a"]);
@@ -104,29 +85,27 @@ fn tags_are_kept_in_the_run() {
     let folder = three();
     let runs = folder.text("runs");
     let tags = |name: &str| {
-        let listed = run(&["runs", &runs, "--format", "json"]).json();
+        let listed = json(&["runs", &runs]);
         let all = listed["runs"].as_array().unwrap().clone();
         all.into_iter().find(|run| run["folder"] == name).unwrap()["tags"].clone()
     };
     let id =
         run(&["runs", &runs, "--format", "json", "--where", "folder=c"]).json()["runs"][0]["run_id"].clone();
-    run(&["runs", "tag", "a", "deep/b", id.as_str().unwrap(), "base", "--in", &runs]).fine();
-    run(&["runs", "tag", "a", "fp8", "--in", &runs]).fine();
+    text(&["runs", "tag", "a", "deep/b", id.as_str().unwrap(), "base", "--in", &runs]);
+    text(&["runs", "tag", "a", "fp8", "--in", &runs]);
     assert_eq!([tags("a"), tags("c")], [json!(["base", "fp8"]), json!(["base"])]);
     let saved = std::fs::read_to_string(folder.path("runs/a/.rooflens/tags.json")).unwrap();
     is_written_as("tags", &saved, "saved");
-    let untagged = run(&["runs", "untag", "a", "c", "base", "--in", &runs, "--format", "json"]).json();
+    let untagged = json(&["runs", "untag", "a", "c", "base", "--in", &runs]);
     assert_eq!(untagged["runs"][0]["tags"], json!(["fp8"]));
     assert_eq!([tags("a"), tags("c")], [json!(["fp8"]), json!([])]);
-    let refused = run(&["runs", "tag", "a", "two words", "--in", &runs]);
-    assert!(refused.code == 2 && refused.stderr.contains("cannot be a tag"), "{}", refused.stderr);
-    let absent = run(&["runs", "tag", "ab", "x", "--in", &runs]);
-    assert!(absent.code == 2 && absent.stderr.contains("no run in"), "{}", absent.stderr);
+    run(&["runs", "tag", "a", "two words", "--in", &runs]).fails(2, "cannot be a tag");
+    run(&["runs", "tag", "ab", "x", "--in", &runs]).fails(2, "no run in");
     // Analysing a tagged run again keeps its tags.
     let analyzed = folder.text("runs/traced");
-    run(&["-q", "analyze", &fixture("kineto/decode.json"), "-o", &analyzed]).fine();
-    run(&["runs", "tag", "traced", "kept", "--in", &runs]).fine();
-    run(&["-q", "analyze", &fixture("kineto/decode.json"), "-o", &analyzed]).fine();
+    text(&["-q", "analyze", &fixture("kineto/decode.json"), "-o", &analyzed]);
+    text(&["runs", "tag", "traced", "kept", "--in", &runs]);
+    text(&["-q", "analyze", &fixture("kineto/decode.json"), "-o", &analyzed]);
     assert_eq!(tags("traced"), json!(["kept"]));
 }
 
@@ -157,9 +136,8 @@ fn only_runs_in_the_folder_are_deleted() {
         );
     }
     // Nobody can be asked, and nobody agreed.
-    let asked = run(&["runs", "delete", "a", "--in", &runs]);
-    assert!(asked.code == 2 && asked.hint().contains("--yes"), "{}", asked.stderr);
-    let dry = run(&["runs", "delete", "a", "--dry-run", "--in", &runs, "--format", "json"]).json();
+    run(&["runs", "delete", "a", "--in", &runs]).fails(2, "").hints("--yes");
+    let dry = json(&["runs", "delete", "a", "--dry-run", "--in", &runs]);
     assert_eq!(dry["deleted"][0]["others"], json!(["inner", "notes.txt"]));
     assert!(dry["deleted"][0]["files"].as_u64().unwrap() >= 4 && folder.path("runs/a").is_dir());
     delete("a").fine();
@@ -169,7 +147,7 @@ fn only_runs_in_the_folder_are_deleted() {
     // A run that is the folder itself is not deleted from within.
     let own = run(&["runs", "delete", ".", "--yes", "--in", &folder.text("runs/c")]);
     assert!(own.code == 2 && folder.path("runs/c").is_dir(), "{}", own.stderr);
-    assert_eq!(names(&run(&["runs", &runs, "--format", "json"]).json()), ["c", "deep/b"]);
+    assert_eq!(names(&json(&["runs", &runs])), ["c", "deep/b"]);
 }
 
 #[test]
@@ -181,16 +159,13 @@ fn trend_takes_a_folder_and_a_query() {
     }
     measured_run(&folder, "runs/other", 5_000, "large", &[9_000]);
     let runs = folder.text("runs");
-    let found =
-        run(&["trend", &runs, "--where", "model=tiny", "--metric", "tpot_p50_ns", "--format", "json"]).json();
+    let found = json(&["trend", &runs, "--where", "model=tiny", "--metric", "tpot_p50_ns"]);
     assert_eq!(found["values"].as_array().unwrap().len(), 24);
     assert_eq!((&found["change_points"][0]["index"], &found["runs"][12]), (&json!(12), &json!("12")));
     let mixed = run(&["trend", &runs]);
     assert!(mixed.stderr.contains("2 values of model"), "{}", mixed.stderr);
-    let absent = run(&["trend", &runs, "--metric", "mbu_decode"]);
-    assert!(absent.code == 2 && absent.stderr.contains("they have tpot_p50_ns"), "{}", absent.stderr);
-    let several = run(&["trend", &runs, &runs, "--where", "model=tiny"]);
-    assert!(several.code == 2 && several.stderr.contains("one folder of runs"), "{}", several.stderr);
+    run(&["trend", &runs, "--metric", "mbu_decode"]).fails(2, "they have tpot_p50_ns");
+    run(&["trend", &runs, &runs, "--where", "model=tiny"]).fails(2, "one folder of runs");
 }
 
 #[test]
@@ -200,46 +175,42 @@ fn compare_takes_the_last_two_runs_or_two_groups() {
         let jitter = [0, 3, 1, 4, 2, 5][at];
         measured_run(&folder, &format!("runs/before-{at}"), 1_000 + at as i64, "tiny", &[1000 + jitter]);
         measured_run(&folder, &format!("runs/after-{at}"), 2_000 + at as i64, "tiny", &[1200 + jitter]);
-        run(&["runs", "tag", &format!("before-{at}"), "main", "--in", &folder.text("runs")]).fine();
-        run(&["runs", "tag", &format!("after-{at}"), "change", "--in", &folder.text("runs")]).fine();
+        text(&["runs", "tag", &format!("before-{at}"), "main", "--in", &folder.text("runs")]);
+        text(&["runs", "tag", &format!("after-{at}"), "change", "--in", &folder.text("runs")]);
     }
     let runs = folder.text("runs");
-    let last = run(&["compare", &runs, "--format", "json"]).json();
+    let last = json(&["compare", &runs]);
     assert_eq!((&last["pairs"][0]["a"], &last["pairs"][0]["b"]), (&json!("after-4"), &json!("after-5")));
-    let grouped = run(&["compare", &runs, "--by", "tag", "--format", "json"]).json();
+    let grouped = json(&["compare", &runs, "--by", "tag"]);
     let pair = &grouped["pairs"][0];
     assert_eq!((&pair["a"], &pair["b"]), (&json!("tag=main (6 runs)"), &json!("tag=change (6 runs)")));
     let tpot =
         pair["headline"].as_array().unwrap().iter().find(|row| row["metric"] == "tpot_p50_ns").unwrap();
     assert_eq!((&tpot["a_rounds"], &tpot["is_change"]), (&json!(6), &json!(true)));
     assert!((tpot["ratio"]["ratio"].as_f64().unwrap() - 1.2).abs() < 0.01, "{tpot}");
-    let named = run(&["compare", &runs, "--by", "tag=change,main", "--format", "json"]).json();
+    let named = json(&["compare", &runs, "--by", "tag=change,main"]);
     assert_eq!(named["pairs"][0]["a"], "tag=change (6 runs)");
-    let gated = run(&["compare", &runs, "--by", "tag", "--fail-on", "tpot_p50>+3%"]);
-    assert_eq!(gated.code, 1, "{}", gated.stderr);
-    let three = run(&["compare", &runs, "--by", "folder"]);
-    assert!(three.code == 2 && three.stderr.contains("two values of folder are needed"), "{}", three.stderr);
-    let one = run(&["compare", &runs, "--where", "folder=after-1"]);
-    assert!(one.code == 2 && one.stderr.contains("two runs are needed"), "{}", one.stderr);
+    run(&["compare", &runs, "--by", "tag", "--fail-on", "tpot_p50>+3%"]).fails(1, "");
+    run(&["compare", &runs, "--by", "folder"]).fails(2, "two values of folder are needed");
+    run(&["compare", &runs, "--where", "folder=after-1"]).fails(2, "two runs are needed");
 }
 
 #[test]
 fn a_run_of_a_store_is_tagged_by_its_label_and_deleted() {
     let folder = Folder::new();
     let (store, run_dir) = (folder.text("store"), folder.text("one"));
-    run(&["-q", "analyze", &fixture("kineto/decode.json"), "-o", &run_dir]).fine();
-    run(&["-q", "store", "add", &run_dir, "--store", &store]).fine();
-    let list = || run(&["runs", &store, "--format", "json"]).json();
+    text(&["-q", "analyze", &fixture("kineto/decode.json"), "-o", &run_dir]);
+    text(&["-q", "store", "add", &run_dir, "--store", &store]);
+    let list = || json(&["runs", &store]);
     let id = list()["runs"][0]["run_id"].as_str().unwrap().to_owned();
-    run(&["runs", "tag", &id[..8], "release-3", "--store", &store]).fine();
+    text(&["runs", "tag", &id[..8], "release-3", "--store", &store]);
     assert_eq!(list()["runs"][0]["row"]["label"], "release-3");
-    let tagged = run(&["runs", &store, "--where", "tag=release-3", "--format", "json"]).json();
+    let tagged = json(&["runs", &store, "--where", "tag=release-3"]);
     assert_eq!(tagged["runs"][0]["tags"], json!(["release-3"]));
-    let second = run(&["runs", "tag", &id[..8], "other", "--store", &store]);
-    assert!(second.code == 2 && second.stderr.contains("has only one"), "{}", second.stderr);
-    run(&["runs", "untag", &id[..8], "release-3", "--store", &store]).fine();
+    run(&["runs", "tag", &id[..8], "other", "--store", &store]).fails(2, "has only one");
+    text(&["runs", "untag", &id[..8], "release-3", "--store", &store]);
     assert_eq!(list()["runs"][0]["tags"], json!([]));
-    let deleted = run(&["runs", "delete", &id[..8], "--yes", "--store", &store, "--format", "json"]).json();
+    let deleted = json(&["runs", "delete", &id[..8], "--yes", "--store", &store]);
     assert_eq!(deleted["deleted"][0]["run_id"], json!(id));
     assert_eq!(list()["runs"], json!([]));
 }

@@ -1,7 +1,5 @@
 //! A headline metric has one value, wherever it is shown.
 
-use serde_json::Value as Json;
-
 use super::run::{OUT, metrics, project, run_in};
 use super::*;
 
@@ -27,13 +25,13 @@ const EXPECTED: [(&str, &str, f64); 3] = [
 ];
 
 #[test]
-fn house_08_headline_metrics_are_equal_wherever_they_are_shown() {
+fn newcomer_05_headline_metrics_are_equal_wherever_they_are_shown() {
     let folder = project(&format!("{OUT}{ROWS}"));
     let sweep = run_in(&folder, &["-m", "seed=1,2", "profiling=none", "--format", "json"]).json();
     let sweeps = folder.path("p/runs/first/sweeps");
     let swept = std::fs::read_dir(sweeps).unwrap().next().unwrap().unwrap().path();
     let runs = ["0", "1"].map(|job| swept.join(job).display().to_string());
-    let compared = run(&["compare", &runs[0], &runs[1], "--format", "json"]).json();
+    let compared = json(&["compare", &runs[0], &runs[1]]);
     for (key, place, value) in EXPECTED {
         let close = |found: &Json, what: &str| {
             let found = found.as_f64().unwrap_or_else(|| panic!("{what} has no {key}"));
@@ -45,7 +43,7 @@ fn house_08_headline_metrics_are_equal_wherever_they_are_shown() {
         let row = headline.iter().find(|row| row["metric"] == key).unwrap();
         close(&row["a"], "compare");
         close(&row["b"], "compare");
-        let trend = run(&["trend", &runs[0], &runs[1], "--key", key, "--format", "json"]).json();
+        let trend = json(&["trend", &runs[0], &runs[1], "--key", key]);
         close(&trend["values"][1], "trend");
     }
     let summary = run_in(&folder, &["profiling=none"]).fine();

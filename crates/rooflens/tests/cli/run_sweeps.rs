@@ -20,13 +20,11 @@ fn jobs_side_by_side() {
     let fails = "case $(cat $3) in *'\"batch_size\": 2'*) exit 5;; esac";
     let folder = project(&format!("{OUT}{ROWS}{ANSWERS}\n{fails}\n"));
     let sweep = ["-m", "runtime.batch_size=1,2,4", "infer.max_new_tokens=8,16"];
-    let answer = run_in(&folder, &[sweep.as_slice(), &ONLY].concat());
-    assert_eq!(answer.code, 4, "{}", answer.stderr);
-    assert!(answer.stderr.contains("report: runs/first/sweeps/"), "{}", answer.stderr);
+    run_in(&folder, &[sweep.as_slice(), &ONLY].concat()).fails(4, "report: runs/first/sweeps/");
     let place = only_sweep(&folder);
     saved_are_read_back(&place);
     let read = |name: &str| std::fs::read_to_string(place.join(name)).unwrap();
-    let json: serde_json::Value = serde_json::from_str(&read("sweep.json")).unwrap();
+    let json: Json = serde_json::from_str(&read("sweep.json")).unwrap();
     let keys: Vec<_> =
         json["axes"].as_array().unwrap().iter().map(|axis| axis["key"].as_str().unwrap()).collect();
     assert_eq!(keys, ["runtime.batch_size", "infer.max_new_tokens"]);
@@ -41,7 +39,7 @@ fn jobs_side_by_side() {
     assert!(place.join("figures/tpot-by-runtime-batch_size.svg").is_file());
 
     std::fs::remove_file(place.join("index.html")).unwrap();
-    run(&["report", place.to_str().unwrap()]).fine();
+    text(&["report", place.to_str().unwrap()]);
     assert!((read("index.html"), read("sweep.md")) == (page, table), "a new report differs");
 }
 
@@ -53,8 +51,7 @@ fn words_are_swept_as_bars() {
     let place = only_sweep(&folder);
     assert_eq!(
         json,
-        serde_json::from_slice::<serde_json::Value>(&std::fs::read(place.join("sweep.json")).unwrap())
-            .unwrap()
+        serde_json::from_slice::<Json>(&std::fs::read(place.join("sweep.json")).unwrap()).unwrap()
     );
     assert_eq!(json["axes"][0]["is_number"], false);
     assert!(files(&place.join("figures")).contains(&"tpot-by-job.svg".to_owned()));

@@ -19,8 +19,7 @@ const REPORT: &[&str] = &[
 fn a_saved_run_is_whole() {
     let folder = Folder::new();
     let run_dir = folder.text("run");
-    let printed =
-        run(&["analyze", &fixture("kineto/decode.json"), "-o", &run_dir, "--format", "json"]).fine();
+    let printed = text(&["analyze", &fixture("kineto/decode.json"), "-o", &run_dir, "--format", "json"]);
     let found = files(&folder.path("run"));
     for name in [
         "runs",
@@ -48,9 +47,9 @@ fn a_saved_run_is_whole() {
     let metrics = std::fs::read_to_string(folder.path("run/report/metrics.json")).unwrap();
     assert_eq!(metrics, printed, "the same document on standard output and on disk");
     let kernels = std::fs::read_to_string(folder.path("run/findings/kernels.json")).unwrap();
-    let kernels: serde_json::Value = serde_json::from_str(&kernels).unwrap();
+    let kernels: Json = serde_json::from_str(&kernels).unwrap();
     assert_eq!(kernels["schema"], serde_json::json!({"name": "rooflens.kernels", "version": "1.0"}));
-    let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    let printed: Json = serde_json::from_str(&printed).unwrap();
     assert_eq!(kernels["kernels"], printed["kernels"]);
     let page = std::fs::read_to_string(folder.path("run/report/index.html")).unwrap();
     assert!(page.contains("decode.json"));
@@ -94,7 +93,7 @@ fn many_ranks_in_any_order_are_read_again() {
     }
     let (traces, run_dir) = (folder.text("traces"), folder.text("run"));
     let of_traces = run(&["analyze", &traces, "-o", &run_dir, "--format", "json"]).stdout;
-    let json: serde_json::Value = serde_json::from_str(&of_traces).unwrap();
+    let json: Json = serde_json::from_str(&of_traces).unwrap();
     assert_eq!(json["trace"]["ranks"], 23);
     let codes: Vec<_> = json["notes"].as_array().unwrap().iter().map(|note| &note["code"]).collect();
     assert!(codes.iter().any(|code| *code == "duplicate_rank"), "{codes:?}");
@@ -107,20 +106,20 @@ fn many_ranks_in_any_order_are_read_again() {
 fn a_run_can_be_copied_and_analysed_into_itself() {
     let folder = Folder::new();
     let (first, second) = (folder.text("first"), folder.text("second"));
-    let json = run(&["analyze", &fixture("kineto/two_ranks"), "-o", &first, "--format", "json"]).fine();
-    let copied = run(&["analyze", &first, "-o", &second, "--format", "json"]).fine();
+    let json = text(&["analyze", &fixture("kineto/two_ranks"), "-o", &first, "--format", "json"]);
+    let copied = text(&["analyze", &first, "-o", &second, "--format", "json"]);
     assert_eq!(copied, json);
     assert_eq!(files(&folder.path("second")), files(&folder.path("first")));
-    let again = run(&["analyze", &second, "-o", &second, "--format", "json"]).fine();
+    let again = text(&["analyze", &second, "-o", &second, "--format", "json"]);
     assert_eq!(again, json);
-    assert_eq!(run(&["analyze", &second, "--format", "json"]).fine(), json, "its tables are still there");
+    assert_eq!(text(&["analyze", &second, "--format", "json"]), json, "its tables are still there");
 }
 
 #[test]
 fn a_report_is_written_again() {
     let folder = Folder::new();
     let run_dir = folder.text("run");
-    run(&["import", &fixture("kineto/decode.json"), "-o", &run_dir]).fine();
+    text(&["import", &fixture("kineto/decode.json"), "-o", &run_dir]);
     let answer = run(&["report", &run_dir]);
     assert!(answer.stderr.contains("run/report/index.html"), "{}", answer.stderr);
     answer.fine();
@@ -128,8 +127,8 @@ fn a_report_is_written_again() {
     assert!(REPORT.iter().all(|name| found.contains(&(*name).to_owned())), "{found:?}");
 
     let elsewhere = folder.text("public");
-    run(&["report", &run_dir, "-o", &elsewhere]).fine();
-    run(&["report", &run_dir, "-o", &elsewhere]).fine();
+    text(&["report", &run_dir, "-o", &elsewhere]);
+    text(&["report", &run_dir, "-o", &elsewhere]);
     assert_eq!(files(&folder.path("public")).len(), REPORT.len());
     assert_eq!(
         std::fs::read(folder.path("public/index.html")).unwrap(),
@@ -152,7 +151,7 @@ fn a_run_keeps_the_model_that_it_was_compared_with() {
     let asked = ["--model", &config, "--hardware", "h100", "--context", "512", "--force"];
     let words = [&["analyze", trace.as_str(), "-o", &run_dir, "--format", "json"][..], &asked].concat();
     let printed = run(&words).fine();
-    let found: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    let found: Json = serde_json::from_str(&printed).unwrap();
     assert!(found["ledger"]["floor_of"]["model"].is_string(), "{}", found["ledger"]["floor_of"]);
     let row = read_table::<Runs>(&RunDir::new(&run_dir).table(Runs::NAME)).unwrap().row(0).unwrap();
     assert_eq!(row.model.as_deref(), Some("model"));
@@ -169,10 +168,10 @@ fn a_run_keeps_the_model_that_it_was_compared_with() {
     let again = run(&["analyze", &moved, "--format", "json"]).fine();
     assert_eq!(again, printed);
     // What is asked for now counts.
-    let other: serde_json::Value =
+    let other: Json =
         serde_json::from_str(&run(&["analyze", &moved, "--hardware", "a100", "--format", "json"]).fine())
             .unwrap();
-    let device = |found: &serde_json::Value| found["ledger"]["floor_of"]["device"].clone();
+    let device = |found: &Json| found["ledger"]["floor_of"]["device"].clone();
     assert_ne!(device(&other), device(&found));
     // Another trace in the same folder has nothing to do with that model.
     let bare = run(&["analyze", &trace, "-o", &moved, "--format", "json"]).fine();
@@ -185,16 +184,16 @@ fn a_run_keeps_the_model_that_it_was_compared_with() {
 fn an_older_run_is_replaced() {
     let folder = Folder::new();
     let run_dir = folder.text("run");
-    run(&["analyze", &fixture("kineto/two_ranks"), "-o", &run_dir]).fine();
+    text(&["analyze", &fixture("kineto/two_ranks"), "-o", &run_dir]);
     folder.write("run/findings/of_another_version.json", b"{}");
     let cpu_only =
         br#"[{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.0, "dur": 2.0}]"#;
-    run(&["analyze", &folder.write("cpu.json", cpu_only), "-o", &run_dir]).fine();
+    text(&["analyze", &folder.write("cpu.json", cpu_only), "-o", &run_dir]);
     let found = files(&folder.path("run"));
     for gone in ["tables/kernels.parquet", "findings/kernels.json", "findings/of_another_version.json"] {
         assert!(!found.contains(&gone.to_owned()), "{gone}: {found:?}");
     }
-    let json = run(&["analyze", &run_dir, "--format", "json"]).json();
+    let json = json(&["analyze", &run_dir]);
     assert_eq!(json["trace"]["ranks"], 1);
 }
 
@@ -205,7 +204,7 @@ fn other_folders_are_left_alone() {
     let mine = folder.text("mine");
     let trace = fixture("kineto/decode.json");
     let run_dir = folder.text("run");
-    run(&["import", &trace, "-o", &run_dir]).fine();
+    text(&["import", &trace, "-o", &run_dir]);
     for args in
         [["analyze", &trace, "-o", &mine], ["import", &trace, "-o", &mine], ["report", &run_dir, "-o", &mine]]
     {

@@ -11,7 +11,7 @@ const WORK: &str = "import time\nfrom rooflens import probe\nwith probe.phase('d
 
 fn project() -> Folder {
     let folder = Folder::new();
-    run(&["init", &folder.text("p"), "--quiet"]).fine();
+    text(&["init", &folder.text("p"), "--quiet"]);
     folder.write("p/work.py", WORK.as_bytes());
     folder
 }
@@ -23,8 +23,8 @@ fn run_in(folder: &Folder, library: &Path, args: &[&str]) -> Answer {
     Answer::of(command.output().unwrap())
 }
 
-fn part<'a>(json: &'a serde_json::Value, step: &str, part: &str) -> &'a serde_json::Value {
-    let named = |list: &'a serde_json::Value, key: &str, name: &str| {
+fn part<'a>(json: &'a Json, step: &str, part: &str) -> &'a Json {
+    let named = |list: &'a Json, key: &str, name: &str| {
         list.as_array()
             .unwrap()
             .iter()
@@ -53,13 +53,13 @@ fn devices_by_step_and_phase() {
         assert_eq!(throttle.len(), 2);
         assert!(throttle.iter().all(|it| it["share"] == 1.0), "{throttle:?}");
         assert_eq!(first["busy_pstates"]["states"], serde_json::json!([{"state": "P2", "share": 1.0}]));
-        assert_eq!(first["energy_j_per_output_token"], serde_json::Value::Null);
+        assert_eq!(first["energy_j_per_output_token"], Json::Null);
         assert!(first["not_computed"]["energy_j_per_output_token"].is_string());
         // The other has no counter: 9.876 W, integrated.
         let second = device(1);
         assert_eq!(
             (&second["energy_from"], &second["levels"]["temperature_c"]),
-            (&"power".into(), &serde_json::Value::Null)
+            (&"power".into(), &Json::Null)
         );
         assert!(second["not_computed"]["temperature_c"].is_string(), "{second}");
         let host = subjects.iter().find(|it| it["source"] == "host").unwrap();
@@ -91,7 +91,7 @@ fn devices_by_step_and_phase() {
     ));
     // Without a trace the base is the hello of the measured pass.
     let events = std::fs::read_to_string(run_dir.join("raw/measure/events.jsonl")).unwrap();
-    let hello: serde_json::Value = serde_json::from_str(events.lines().next().unwrap()).unwrap();
+    let hello: Json = serde_json::from_str(events.lines().next().unwrap()).unwrap();
     assert_eq!(json["sampled"]["base_unix_ns"], hello["clock"]["unix_ns"]);
     let markdown = std::fs::read_to_string(run_dir.join("report/report.md")).unwrap();
     assert!(markdown.contains("hw thermal slowdown 100.0%, sw power cap 100.0%"), "{markdown}");
@@ -116,12 +116,11 @@ fn what_is_missing_has_its_reason_and_fails_nothing() {
     let json = run_in(&folder, nowhere, &["sampler.enable=false"]).json();
     assert_eq!(
         (&json["sampled"], &json["not_computed"]["sampled"]),
-        (&serde_json::Value::Null, &"sampler.enable is false".into())
+        (&Json::Null, &"sampler.enable is false".into())
     );
     assert!(!folder.path("p/run/tables/counters.parquet").exists());
 }
 
-/// Samples, operators and the workload's own events stand on one clock.
 #[test]
 #[ignore = "needs PyTorch: ROOFLENS_TORCH_PYTHON names an interpreter that has it"]
 fn samples_align_with_a_real_trace_on_torch() {
@@ -139,8 +138,7 @@ fn samples_align_with_a_real_trace_on_torch() {
         rooflens_schema::parquet_io::RunReader::open(&rooflens_schema::RunDir::new(&run_dir)).unwrap();
     let tables = reader.rank(reader.ranks()[0]).unwrap();
     let events = std::fs::read_to_string(run_dir.join("raw/torch_profiler/events.jsonl")).unwrap();
-    let events: Vec<serde_json::Value> =
-        events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<Json> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let clock = |key: &str| events[0]["clock"][key].as_i64().unwrap();
     let since_base = |monotonic_ns: i64| clock("unix_ns") + monotonic_ns - clock("monotonic_ns") - base;
     let moment = |name: &str, kind: &str| {
@@ -162,8 +160,7 @@ fn samples_align_with_a_real_trace_on_torch() {
         assert!(begin - MS <= *from && *to <= end + MS, "{from}..{to} is not in {begin}..{end}");
     }
     // The samples' clock agrees with the workload's, to a millisecond, and they reach around all operators.
-    let record: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(run_dir.join("raw/sampler/sampler.json")).unwrap()).unwrap();
+    let record = json_file(run_dir.join("raw/sampler/sampler.json"));
     let own =
         record["steps"].as_array().unwrap().iter().find(|step| step["step"] == "torch_profiler").unwrap();
     let own = |key: &str| own["clock"][key].as_i64().unwrap();

@@ -31,12 +31,7 @@ fn what_would_let_strangers_in_does_not_start() {
         assert_eq!(answer.code, 2, "{args:?}: {}", answer.stderr);
         assert!(answer.stderr.contains(fact) && answer.stderr.contains(hint), "{}", answer.stderr);
     }
-    let missing = run(&["serve", "/nowhere/at/all"]);
-    assert!(
-        missing.code == 2 && missing.stderr.contains("/nowhere/at/all cannot be read"),
-        "{}",
-        missing.stderr
-    );
+    run(&["serve", "/nowhere/at/all"]).fails(2, "/nowhere/at/all cannot be read");
 }
 
 #[test]

@@ -9,26 +9,19 @@ use serde_json::json;
 use crate::engine::{ask, sql};
 use crate::store::{TestStore, kernels, rows, run_row};
 
+fn add(store: &TestStore, tenant: &str, day: &str, run: &str, hardware: &str, count: i64) {
+    store.run(tenant, day, run, &[("runs", run_row(run, hardware)), ("kernels", kernels(run, count, 100))]);
+}
+
 fn store() -> TestStore {
     let store = TestStore::empty();
-    store.run(
-        "a",
-        "2026-11-01",
-        "r1",
-        &[("runs", run_row("r1", "H100")), ("kernels", kernels("r1", 5, 100))],
-    );
-    store.run(
-        "a",
-        "2026-11-02",
-        "r2",
-        &[("runs", run_row("r2", "H100")), ("kernels", kernels("r2", 5, 100))],
-    );
-    store.run(
-        "b",
-        "2026-11-02",
-        "r3",
-        &[("runs", run_row("r3", "B200")), ("kernels", kernels("r3", 10, 100))],
-    );
+    for (tenant, day, run, hardware, count) in [
+        ("a", "2026-11-01", "r1", "H100", 5),
+        ("a", "2026-11-02", "r2", "H100", 5),
+        ("b", "2026-11-02", "r3", "B200", 10),
+    ] {
+        add(&store, tenant, day, run, hardware, count);
+    }
     store
 }
 
@@ -183,12 +176,7 @@ fn a_join_with_the_kernels_of_each_run_repeats_rows_and_says_so() {
 #[test]
 fn a_run_of_two_tenants_counts_in_each_and_the_answer_says_so() {
     let store = store();
-    store.run(
-        "b",
-        "2026-11-01",
-        "r1",
-        &[("runs", run_row("r1", "H100")), ("kernels", kernels("r1", 5, 100))],
-    );
+    add(&store, "b", "2026-11-01", "r1", "H100", 5);
     let answer = sql(store.path(), "SELECT count(*) FROM kernels WHERE day = '2026-11-01'");
     assert_eq!(answer.lines(), ["1000"]);
     assert!(notes(&answer)[0].starts_with("1 run is in more than one tenant"), "{:?}", notes(&answer));

@@ -10,14 +10,12 @@ use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use serde_json::{Value, json};
 
-/// How a process ended.
 pub struct Answer {
     pub code: Option<i32>,
     pub bytes: Vec<u8>,
     pub events: Vec<Value>,
 }
 
-/// Starts it with a request and leaves it running.
 pub fn start(request: &Value) -> Child {
     let mut child = Command::new(env!("CARGO_BIN_EXE_rooflens-query"))
         .stdin(Stdio::piped())
@@ -30,7 +28,6 @@ pub fn start(request: &Value) -> Child {
     child
 }
 
-/// Waits for its end.
 pub fn end(child: Child) -> Answer {
     let output = child.wait_with_output().expect("it ends");
     let events = String::from_utf8(output.stderr).expect("text");
@@ -39,12 +36,10 @@ pub fn end(child: Child) -> Answer {
     Answer { code: output.status.code(), bytes: output.stdout, events: events.collect() }
 }
 
-/// Runs a request.
 pub fn ask(request: &Value) -> Answer {
     end(start(request))
 }
 
-/// Runs SQL over a store.
 pub fn sql(store: &Path, sql: &str) -> Answer {
     ask(&json!({"sql": sql, "store": store}))
 }
@@ -58,7 +53,6 @@ impl Answer {
         event
     }
 
-    /// The kind and message of its error.
     pub fn error(&self) -> (&str, &str) {
         assert_ne!(self.code, Some(0));
         let event = self.event("error");

@@ -127,54 +127,33 @@ fn damaged_and_missing_files_are_named() {
         let (day, run) = (format!("2026-11-0{day}"), format!("r{day}"));
         paths.extend(store.run("a", &day, &run, &[("kernels", kernels(&run, 20, 2000))]));
     }
-    let named = |message: &str, path: &std::path::Path| {
-        let name = path.strip_prefix(store.path()).expect("in the store").display().to_string();
+    let name = paths[2].strip_prefix(store.path()).expect("in the store").display().to_string();
+    let is_named = || {
+        let answer = sql(store.path(), "SELECT sum(dur_ns), sum(ts_ns), max(run_id) FROM kernels");
+        let (kind, message) = answer.error();
+        assert_eq!(kind, "store", "{message}");
         assert!(message.contains(&name), "{message}");
         assert!(!message.contains(&store.path().display().to_string()[1..]), "{message}");
     };
-    let text = "SELECT sum(dur_ns), sum(ts_ns), max(run_id) FROM kernels";
     let whole = fs::read(&paths[2]).expect("a file");
-
-    let mut pages = whole.clone();
+    let (mut pages, mut footer, end) = (whole.clone(), whole.clone(), whole.len());
     pages[100..4000].fill(0xff);
-    fs::write(&paths[2], &pages).expect("writable");
-    let answer = sql(store.path(), text);
-    let (kind, message) = answer.error();
-    assert_eq!(kind, "store", "{message}");
-    named(message, &paths[2]);
-
-    let mut footer = whole.clone();
-    let end = footer.len();
     footer[end - 40..].fill(0);
-    fs::write(&paths[2], &footer).expect("writable");
-    let answer = sql(store.path(), text);
-    let (kind, message) = answer.error();
-    assert_eq!(kind, "store", "{message}");
-    named(message, &paths[2]);
-
-    fs::write(&paths[2], &whole[..whole.len() / 2]).expect("writable");
-    let answer = sql(store.path(), text);
-    let (kind, message) = answer.error();
-    assert_eq!(kind, "store", "{message}");
-    named(message, &paths[2]);
-
+    for damaged in [&pages[..], &footer[..], &whole[..end / 2]] {
+        fs::write(&paths[2], damaged).expect("writable");
+        is_named();
+    }
     fs::remove_file(&paths[2]).expect("a file");
-    let answer = sql(store.path(), text);
-    let (kind, message) = answer.error();
-    assert_eq!(kind, "store", "{message}");
-    named(message, &paths[2]);
+    is_named();
 }
 
 #[test]
 fn requests_that_make_no_sense_are_refused() {
     assert_eq!(ask(&json!({"store": "/x"})).error().0, "engine");
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_rooflens-query")).arg("runs").output().expect("it was built");
-    assert_eq!(output.status.code(), Some(1));
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_rooflens-query")).arg("--help").output().expect("it was built");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("rooflens query"));
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_rooflens-query")).arg("--version").output().expect("it was built");
-    assert!(String::from_utf8_lossy(&output.stdout).starts_with("rooflens-query 0."));
+    let output = |argument: &str| {
+        Command::new(env!("CARGO_BIN_EXE_rooflens-query")).arg(argument).output().expect("it was built")
+    };
+    assert_eq!(output("runs").status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output("--help").stdout).contains("rooflens query"));
+    assert!(String::from_utf8_lossy(&output("--version").stdout).starts_with("rooflens-query 0."));
 }

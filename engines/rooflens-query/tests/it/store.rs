@@ -29,7 +29,6 @@ impl TestStore {
         self.folder.path()
     }
 
-    /// Adds a run with files of these tables.
     pub fn run(&self, tenant: &str, day: &str, run: &str, tables: &[(&str, RecordBatch)]) -> Vec<PathBuf> {
         let mut entries: Vec<Value> = Vec::new();
         let mut paths = Vec::new();
@@ -58,7 +57,6 @@ impl TestStore {
     }
 }
 
-/// Writes a Parquet file.
 pub fn write(path: &Path, rows: &RecordBatch) {
     fs::create_dir_all(path.parent().expect("in a folder")).expect("writable");
     let properties = WriterProperties::builder()
@@ -72,7 +70,6 @@ pub fn write(path: &Path, rows: &RecordBatch) {
     writer.close().expect("writable");
 }
 
-/// A batch of named columns.
 pub fn rows(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter(columns).expect("columns of one length")
 }
@@ -92,7 +89,6 @@ pub fn kernels(run: &str, kernels: i64, launches: i64) -> RecordBatch {
     ])
 }
 
-/// The row of a run in the table `runs`.
 pub fn run_row(run: &str, hardware: &str) -> RecordBatch {
     use datafusion::arrow::array::StringArray;
     rows(vec![

@@ -6,7 +6,6 @@ use crate::make_trace::names;
 
 /// Times of the device of a synthetic trace; it has one.
 pub(in crate::make_trace) struct DeviceTimes {
-    /// From its first activity to its last.
     pub(in crate::make_trace) span_ns: i64,
     /// While nothing ran.
     pub(super) idle_ns: i64,
@@ -42,7 +41,6 @@ fn is_communication(event: &Value) -> bool {
     names::ALL.iter().any(|names| event["name"] == names.communication)
 }
 
-/// The length of a union.
 fn covered(mut intervals: Vec<Interval>) -> i64 {
     intervals.sort_unstable();
     let (mut total, mut reached) = (0, i64::MIN);

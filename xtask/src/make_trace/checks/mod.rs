@@ -80,7 +80,6 @@ fn message(panic: &(dyn Any + Send)) -> String {
     message.or_else(|| Some((*panic.downcast_ref::<&str>()?).to_owned())).unwrap_or_default()
 }
 
-/// A synthetic job with its files.
 struct Case {
     job: SyntheticJob,
     folder: TempDir,
@@ -117,7 +116,6 @@ impl Case {
     }
 }
 
-/// What `rooflens analyze INPUT --format json` prints.
 fn analyze(input: &Path, model: &ModelRequest) -> Result<Value, Error> {
     let (notes, observer) = (Notes::default(), Unobserved::shared());
     let input = open_input(&[input.to_owned()], &ReadOptions::default(), &notes, &observer)?;
@@ -157,7 +155,6 @@ fn by_line(lines: &Value) -> BTreeMap<&str, i64> {
     rows(lines).iter().map(|row| (string(&row["line"]), integer(&row["ns"]))).collect()
 }
 
-/// Shares of a wall time, compared with those that were injected.
 struct Shares {
     tolerance: f64,
     compared: usize,

@@ -25,7 +25,6 @@ fn waiting_is_not_transfer_and_the_straggler_is_named() {
     });
 }
 
-/// Waiting and transfer, of all devices and by rank.
 fn compare_split(report: &Value, case: &Case) -> usize {
     let mut shares = Shares::within(TOLERANCE);
     let ledger = &report["ledger"];
@@ -96,7 +95,6 @@ fn assert_rates(communication: &Value, case: &Case) {
     }
 }
 
-/// One rank cannot know whether it waits.
 fn assert_one_rank_alone(case: &Case) {
     let report = report(&case.traces().join("rank-0.json"), &ModelRequest::default());
     let ledger = &report["ledger"];

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Times, lines};
 use crate::analyses::FlawedSteps;
 use crate::collectives::Spent;
 use crate::kernel_catalog::KernelClass;
 use crate::ledger::{
     self, Achieved, Floor, KernelNames, KernelTime, Line, OperatorTime, Sequences, Stalls, StepModel,
-    Transfers, Waits,
+    StepShape, Transfers, Waits,
 };
+use crate::statistics::share;
 
 /// The time ledger: every nanosecond of every timeline on one line.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -82,7 +82,7 @@ pub struct Reachable {
 }
 
 /// The ledger of a phase.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseLedger {
     /// What its steps do; `outside` is what belongs to no step.
     pub phase: Cow<'static, str>,
@@ -168,21 +168,6 @@ pub struct StepTime {
     pub max_ns: i64,
 }
 
-/// What goes through the model in a step. Null is what the trace does not tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct StepShape {
-    /// How many steps are like this.
-    pub steps: usize,
-    /// Sequences.
-    pub batch: Option<i64>,
-    /// Tokens of prompts.
-    pub prefill_tokens: Option<i64>,
-    /// New tokens of sequences that go on.
-    pub decode_tokens: Option<i64>,
-    /// Tokens in the cache that are attended to.
-    pub kv_tokens: Option<i64>,
-}
-
 /// A line's time in the steps of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LineStep {
@@ -258,15 +243,12 @@ pub struct LayerLedger {
 }
 
 impl Ledger {
-    /// The time on a line.
-    #[must_use]
     #[cfg(test)]
     pub(crate) fn on(&self, line: Line) -> i64 {
         on(&self.lines, line)
     }
 
     /// The phase of that name.
-    #[must_use]
     pub fn phase(&self, name: &str) -> Option<&PhaseLedger> {
         self.phases.iter().find(|phase| phase.phase == name)
     }
@@ -313,7 +295,6 @@ impl Ledger {
 
 impl PhaseLedger {
     /// The time on a line.
-    #[must_use]
     pub fn on(&self, line: Line) -> i64 {
         on(&self.lines, line)
     }
@@ -372,4 +353,17 @@ impl PhaseLedger {
 
 fn on(lines: &[LedgerLine], line: Line) -> i64 {
     lines.iter().find(|found| found.line == line).map_or(0, |found| found.ns)
+}
+
+/// The lines without a lower bound: their times in one step or phase.
+pub(super) type Times = [i64; Line::ALL.len()];
+
+pub(super) fn sum(times: &Times) -> i64 {
+    times.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns))
+}
+
+pub(super) fn lines(times: &Times) -> Vec<LedgerLine> {
+    let wall_ns = sum(times);
+    let line = |(line, ns): (&Line, &i64)| LedgerLine { line: *line, ns: *ns, share: share(*ns, wall_ns) };
+    Line::ALL.iter().zip(times).filter(|(_, ns)| **ns != 0).map(line).collect()
 }

@@ -67,8 +67,7 @@ fn a_host_alone_has_a_ledger_too() {
     sample.op((1, 0, 30), "aten::linear", None, (10, 0), None);
     sample.op((1, 5, 20), "aten::mm", Some(0), (20, 0), None);
     sample.op((1, 50, 10), "aten::copy_", None, (10, 0), None);
-    let found = findings(&[sample.tables]);
-    let ledger = found.get::<Ledger>().expect("operators");
+    let ledger = sample.find::<Ledger>();
     assert_eq!((&*ledger.timeline, ledger.wall_ns), ("host", 60));
     assert_eq!(times(&ledger.lines), [(Line::Kernels, 30), (Line::Unneeded, 10), (Line::CpuBound, 20)]);
 }
@@ -107,7 +106,6 @@ fn it_adds_up_to_the_spans_on_random_ranks() {
     assert_eq!(ledger.wall_ns, ledger.phases.iter().map(|phase| phase.wall_ns).sum::<i64>());
 }
 
-/// A rank of two with a decode step of one collective, by its start and duration, and kernels beside it.
 fn waiting_rank(number: i32, collective: (i64, i64), beside: &[(i64, i64)]) -> RankTables {
     let mut sample = Sample::new(number);
     sample.phase(0, 200, "decode", PhaseKind::Decode, PhaseSource::Engine);

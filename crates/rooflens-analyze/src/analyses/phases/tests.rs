@@ -24,8 +24,7 @@ fn steps_are_grouped_and_described() {
         sample.work(dur / 2, 40, 3);
     }
     sample.phase(20_000, 90_000, "warm up", PhaseKind::Range, PhaseSource::Annotation);
-    let found = findings(&[sample.tables]);
-    let rows = &found.get::<Phases>().expect("phases").0;
+    let rows = sample.find::<Phases>().0;
     assert_eq!(rows.len(), 2);
     let step = &rows[0];
     assert_eq!((step.name.as_str(), step.count, &*step.timeline), ("step[DECODE bs=*]", 10, "host"));
@@ -84,8 +83,7 @@ fn a_range_that_waits_for_a_backward_pass_has_no_device_time() {
         sample.tables.phases.device_first_ns[last] = Opt::some(start + 40);
         sample.tables.phases.device_last_ns[last] = Opt::some(start + 98);
     }
-    let found = findings(&[sample.tables]);
-    let rows = &found.get::<Phases>().expect("phases").0;
+    let rows = sample.find::<Phases>().0;
     let of = |name: &str| {
         let row = rows.iter().find(|row| row.name == name).expect("a range");
         (row.device_span.as_ref().map(|span| span.p50_ns), row.device_busy_ns(), &*row.timeline)

@@ -6,7 +6,6 @@ use crate::sample::{Sample, findings};
 const BF16: &str = r#"["c10::BFloat16","c10::BFloat16"]"#;
 const FP32: &str = r#"["float","float"]"#;
 
-/// An operator inside another, or none, with the types of its inputs.
 fn op(sample: &mut Sample, name: &str, parent: Option<i32>, shapes: &str, dtypes: &str) -> Option<i32> {
     let row = sample.tables.ops.len() as i32;
     sample.op((1, i64::from(row), 1), name, parent, (1, 0), Some(shapes));
@@ -155,8 +154,7 @@ fn a_device_without_peaks_leaves_the_rates() {
     let mut sample = Sample::new(0);
     let mm = op(&mut sample, "aten::mm", None, "[[100, 100], [100, 100]]", BF16);
     kernel(&mut sample, mm, 2_000, "gemm");
-    let found = findings(&[sample.tables]);
-    let rates = found.get::<ShapeRates>().expect("shapes");
+    let rates = sample.find::<ShapeRates>();
     assert_eq!((rates.shapes[0].rate.flops_per_s, rates.shapes[0].rate.roof_share), (Some(1e12), None));
     assert_eq!(rates.kernels[0].rate.flops_per_s, Some(1e12));
     assert!(rates.not_computed["roof_share"].contains("--hardware"));

@@ -9,7 +9,7 @@ use crate::sentence::{percent, time};
 use crate::statistics::share;
 
 /// A number in a sentence, and where the findings have it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// As it is printed: `56.1%`, `352 ms`.
     pub(crate) text: String,
@@ -30,7 +30,6 @@ pub struct Claim {
     pub(crate) part_of: Option<String>,
 }
 
-/// A text under way.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Said {
     pub(crate) text: String,
@@ -56,44 +55,37 @@ impl Said {
         Said { text: text.into(), claims: Vec::new() }
     }
 
-    /// Adds words without a number that was measured.
     pub(crate) fn say(mut self, text: impl AsRef<str>) -> Self {
         self.text.push_str(text.as_ref());
         self
     }
 
-    /// Adds another text.
     pub(crate) fn then(mut self, other: Said) -> Self {
         self.text.push_str(&other.text);
         self.claims.extend(other.claims);
         self
     }
 
-    /// Adds a time.
-    pub fn time(self, what: &str, ns: f64, from: impl Into<String>) -> Self {
+    pub(crate) fn time(self, what: &str, ns: f64, from: impl Into<String>) -> Self {
         let claim = Claim { ns: Some(ns), ..claim(what, time(ns), vec![from.into()]) };
         self.claim(claim)
     }
 
-    /// Notes a time that stands in the text already.
     pub(crate) fn cites(mut self, what: &str, ns: i64, from: impl Into<String>) -> Self {
         let ns = ns as f64;
         self.claims.push(Claim { ns: Some(ns), ..claim(what, time(ns), vec![from.into()]) });
         self
     }
 
-    /// Notes a share that stands in the text already.
     pub(crate) fn cites_ratio(mut self, what: &str, share: f64, from: impl Into<String>) -> Self {
         self.claims.push(Claim { share: Some(share), ..claim(what, percent(share), vec![from.into()]) });
         self
     }
 
-    /// Adds the share that an amount has of a whole.
     pub(crate) fn share(self, amount: &Amount, whole: &Amount) -> Self {
         self.part(amount, whole, None)
     }
 
-    /// Adds the share that an amount has of a whole, as a part of another claim.
     pub(crate) fn part(self, amount: &Amount, whole: &Amount, part_of: Option<&str>) -> Self {
         let share = share(amount.ns, whole.ns);
         let claim = Claim {
@@ -107,7 +99,7 @@ impl Said {
     }
 
     /// Adds a share that the findings have as such.
-    pub fn ratio(self, what: &str, share: f64, from: impl Into<String>) -> Self {
+    pub(crate) fn ratio(self, what: &str, share: f64, from: impl Into<String>) -> Self {
         let claim = Claim { share: Some(share), ..claim(what, percent(share), vec![from.into()]) };
         self.claim(claim)
     }
@@ -118,7 +110,6 @@ impl Said {
         self
     }
 
-    /// The claims, told where they stand.
     pub(crate) fn claims_in(self, place: &'static str) -> impl Iterator<Item = Claim> {
         self.claims.into_iter().map(move |claim| Claim { place: place.into(), ..claim })
     }
@@ -130,14 +121,5 @@ fn shown(share: f64) -> String {
 }
 
 fn claim(what: &str, text: String, from: Vec<String>) -> Claim {
-    Claim {
-        text,
-        place: "sentence".into(),
-        what: what.to_owned(),
-        ns: None,
-        share: None,
-        from,
-        of: None,
-        part_of: None,
-    }
+    Claim { text, place: "sentence".into(), what: what.to_owned(), from, ..Claim::default() }
 }

@@ -26,24 +26,20 @@ const LITTLE: f64 = 0.01;
 /// Parts of idle time that are named.
 const PARTS: usize = 3;
 
-/// What the time of a device may be lost to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Loss {
     Idle,
     Communication,
-    /// In collectives, until the last rank has arrived.
     Waiting,
     Copies,
 }
 
 impl Evidence<'_> {
-    /// Whether next to nothing ran on devices while the trace was recorded.
     pub(super) fn is_too_little(&self) -> bool {
         let recorded = self.earlier.get::<Trace>().map_or(0, |trace| trace.span_ns);
         self.activities < FEW && share(self.wall().ns, recorded) < LITTLE
     }
 
-    /// The sentence then.
     pub(super) fn too_little(&self) -> Said {
         let busy = self.lines("busy", |line| !line.is_idle());
         let recorded = self.earlier.get::<Trace>().map_or(0, |trace| trace.span_ns);
@@ -53,7 +49,6 @@ impl Evidence<'_> {
             .say(" of the time that the trace covers.")
     }
 
-    /// The time of some lines of the ledger.
     fn lines(&self, what: &str, wanted: impl Fn(Line) -> bool) -> Amount {
         let lines = self.ledger.map_or(&[][..], |ledger| &ledger.lines);
         let found: Vec<_> = lines.iter().filter(|line| wanted(line.line)).collect();
@@ -72,7 +67,6 @@ impl Evidence<'_> {
         self.lines("idle", Line::is_idle)
     }
 
-    /// The sentences.
     pub(super) fn of_devices(&self) -> Said {
         let wall = self.wall();
         let part = |loss: Loss| share(self.loss(loss).ns, wall.ns);
@@ -120,7 +114,6 @@ impl Evidence<'_> {
             || calls.iter().any(|call| call.name.starts_with("cu") || call.name.starts_with("hip"))
     }
 
-    /// A loss as the first sentence.
     fn head(&self, loss: Loss) -> Said {
         let said = Said::new(self.subject());
         match loss {
@@ -144,7 +137,6 @@ impl Evidence<'_> {
         }
     }
 
-    /// A loss as a further sentence.
     fn also(&self, loss: Loss) -> Said {
         match loss {
             Loss::Idle => Said::new("Idle ")
@@ -192,7 +184,6 @@ impl Evidence<'_> {
         said.say(".")
     }
 
-    /// What stands behind the cause with the most idle time.
     fn idle_detail(&self) -> Said {
         let Some((at, main)) = self.gaps.first() else { return Said::default() };
         let said = match Line::of_gap(main.cause) {
@@ -227,12 +218,10 @@ impl Evidence<'_> {
         }
     }
 
-    /// Whether the host waited for device work that is not in the trace.
     fn has_unrecorded_work(&self) -> bool {
         self.checks.iter().any(|check| check.name == "waits_without_work" && !check.ok)
     }
 
-    /// What the host did while the device waited for it.
     fn host_detail(&self, at: usize, main: &GapStat) -> Said {
         let Some(gap) = main.examples.first() else { return Said::default() };
         let most = main.hosts.first().filter(|host| {
@@ -259,7 +248,6 @@ impl Evidence<'_> {
         said.then(covered(at, gap))
     }
 
-    /// Launches and the device work they bring.
     fn launch_rate(&self) -> Said {
         if let Some((at, step)) = self.step
             && let (Some(launches), Some(busy_ns)) = (step.launches, step.device_busy_ns())
@@ -302,12 +290,10 @@ impl Evidence<'_> {
         said.say(format!(" of communication time{with} does not overlap compute."))
     }
 
-    /// Whether the sentences have the rank that the others wait for.
     pub(super) fn tells_of_waiting(&self) -> bool {
         share(self.loss(Loss::Waiting).ns, self.wall().ns) >= MATTERS
     }
 
-    /// Whom the others wait for.
     fn waiting_detail(&self) -> Said {
         match self.straggler() {
             Some(said) => Said::new(". ").then(said),
@@ -315,7 +301,6 @@ impl Evidence<'_> {
         }
     }
 
-    /// The rank that the others wait for, and what makes it late.
     pub(super) fn straggler(&self) -> Option<Said> {
         let row = self.earlier.get::<Stragglers>()?.rows.first()?;
         let said = Said::new(&row.sentence)
@@ -329,7 +314,6 @@ impl Evidence<'_> {
         })
     }
 
-    /// Which copies, and whether pinned memory is what they lack.
     fn copies_detail(&self) -> Said {
         let copies: Vec<_> =
             self.kernels.iter().enumerate().filter(|(_, row)| row.kind != ActivityKind::Kernel).collect();
@@ -388,20 +372,17 @@ fn is_exchange(line: Line) -> bool {
     matches!(line, Line::Communication | Line::CommWait)
 }
 
-/// The call in which the host waited for the device during most of a gap.
 fn waiting_call(gap: &GapExample) -> Option<&str> {
     let host = gap.host.as_deref()?;
     (gap.host_kind == Some(HostKind::Synchronization) || host.contains("Memcpy")).then_some(host)
 }
 
-/// Of a gap in which the host waits for the device and nothing that was recorded runs there.
 fn unrecorded(call: &str, longest: Said) -> Said {
     Said::new(format!(" The host waits for the device in {} while nothing recorded runs", code(call)))
         .then(longest)
         .say(". Most likely the device worked on what was launched before the recording.")
 }
 
-/// What queued work waits for.
 fn queued(host: Option<&str>, longest: Said) -> Said {
     let text = " Queued work does not start, and nothing recorded runs: it waits for an event of the host or \
                 of another device, or for work that was not recorded";
@@ -418,7 +399,6 @@ fn longest(at: usize, main: &GapStat, words: &str) -> Said {
     })
 }
 
-/// What covers the longest gap of a cause.
 fn covered(at: usize, gap: &GapExample) -> Said {
     let path = format!("gaps[{at}].examples[0]");
     let length = Amount::new("longest gap", gap.dur_ns, format!("{path}.dur_ns"));
@@ -455,7 +435,6 @@ fn covered(at: usize, gap: &GapExample) -> Said {
     }
 }
 
-/// What a line of idle time is called in a sentence.
 pub(super) fn cause_word(line: Line) -> &'static str {
     match line {
         Line::LaunchBound => "launch-bound",

@@ -142,7 +142,6 @@ impl Evidence<'_> {
         Some((WORTH_A_LOOK, said))
     }
 
-    /// The Python function, or without a device the operator, that the host spends most time in.
     fn host_look(&self) -> Option<(f64, Said)> {
         let host_ns = |cause| matches!(cause, GapCause::LaunchBound | GapCause::CpuBound | GapCause::Sync);
         let waits = self.gaps.iter().filter(|(_, gap)| host_ns(gap.cause)).map(|(_, gap)| gap.total_ns).sum();

@@ -4,35 +4,24 @@
 //! A value is computed over all measured requests together. Rounds are what repeats, so [`MetricSample`] keeps them apart:
 //! how sure a difference between two runs is follows from the rounds, its size from the values.
 
-mod rates;
-mod request;
 mod sample;
 #[cfg(test)]
 mod tests;
-mod times;
-mod unit;
 
 use std::borrow::Cow;
 
-use self::rates::{Amount, COMPLETED, INPUT_TOKENS, OUTPUT_TOKENS, TOTAL_TOKENS};
+use rooflens_schema::Opt;
+use rooflens_schema::tables::{OutputKind, RequestStatus, Requests, Tokens};
 
-pub use request::{MEASURED, MeasuredRequest, measured_requests};
 pub use sample::MetricSample;
-pub use times::{
-    ITL, LATENCY, LOAD_TIMES, QUEUE, RequestTimes, SERVICE_TIME, SERVICE_TTFT, TIMES, TPOT, TTFO, TTFT,
-};
-pub use unit::MetricUnit;
 
-/// How a metric is computed.
 #[derive(Clone, Copy)]
 enum Formula {
-    /// A percentile of times, over all measured requests.
     Percentile(&'static RequestTimes, f64),
     /// A percentile of 1 / TPOT, over all measured requests of a load test.
     Interactivity(f64),
     /// An amount / time from the first prompt given to the last token, both summed over rounds.
     Rate(&'static Amount),
-    /// Requests that failed / all requests of a load test.
     ErrorRate,
 }
 
@@ -107,13 +96,10 @@ pub const ALL: &[HeadlineMetric] = &[
 
 impl HeadlineMetric {
     /// Its name without the unit.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.key.strip_suffix("_ns").unwrap_or(self.key)
     }
 
-    /// What it is measured in.
-    #[must_use]
     pub(crate) fn unit(&self) -> MetricUnit {
         match self.formula {
             Formula::Percentile(..) => MetricUnit::Time,
@@ -124,19 +110,16 @@ impl HeadlineMetric {
     }
 
     /// Whether it is a time, in nanoseconds.
-    #[must_use]
     pub fn is_time(&self) -> bool {
         self.unit() == MetricUnit::Time
     }
 
     /// Whether it is an amount per second.
-    #[must_use]
     pub fn is_rate(&self) -> bool {
         matches!(self.formula, Formula::Rate(_))
     }
 
     /// What measured requests tell of it; `None` where they tell nothing.
-    #[must_use]
     pub fn of(&self, requests: &[MeasuredRequest<'_>]) -> Option<MetricSample> {
         let rounds = by_round(requests);
         match self.formula {
@@ -155,13 +138,12 @@ impl HeadlineMetric {
                     |round: &Vec<&MeasuredRequest<'_>>| round.iter().filter_map(of_request).collect();
                 MetricSample::percentile(share, rounds.iter().map(of_round).collect())
             }
-            Formula::Rate(amount) => rates::rate(&rounds, amount),
-            Formula::ErrorRate => rates::error_rate(&rounds),
+            Formula::Rate(amount) => rate_of(&rounds, amount),
+            Formula::ErrorRate => error_rate(&rounds),
         }
     }
 }
 
-/// Requests of each round, in the order of rounds.
 fn by_round<'r, 'a>(requests: &'r [MeasuredRequest<'a>]) -> Vec<Vec<&'r MeasuredRequest<'a>>> {
     let mut rounds: std::collections::BTreeMap<i64, Vec<&MeasuredRequest<'a>>> = Default::default();
     requests.iter().for_each(|request| rounds.entry(request.round).or_default().push(request));
@@ -169,7 +151,6 @@ fn by_round<'r, 'a>(requests: &'r [MeasuredRequest<'a>]) -> Vec<Vec<&'r Measured
 }
 
 /// The metric of a name, with or without its unit.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static HeadlineMetric> {
     ALL.iter().find(|metric| metric.key == name || metric.name() == name)
 }
@@ -188,4 +169,359 @@ pub fn title_of(key: &str) -> Cow<'_, str> {
         (None, _) if key == "device_busy_share" => Cow::Borrowed("device busy"),
         _ => Cow::Borrowed(key),
     }
+}
+
+/// What a metric is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricUnit {
+    /// Nanoseconds.
+    Time,
+    /// A part of a whole, 0 to 1.
+    Share,
+    /// So many per second, in this unit.
+    Rate(&'static str),
+    /// Another number, or one of which nothing is known.
+    Number,
+}
+
+impl MetricUnit {
+    /// The unit of a headline metric. Keys of other metrics and of columns say it themselves, by how they end or begin.
+    pub fn of(key: &str) -> Self {
+        if let Some(metric) = find(key) {
+            return metric.unit();
+        }
+        let is_share = key.ends_with("_share") || key.ends_with("_rate");
+        if key.ends_with("_ns") {
+            MetricUnit::Time
+        } else if is_share || key.starts_with("mfu") || key.starts_with("mbu") {
+            MetricUnit::Share
+        } else {
+            MetricUnit::Number
+        }
+    }
+}
+
+struct Amount {
+    /// Of a request; `None` where nobody counted it.
+    of: fn(&MeasuredRequest<'_>) -> Option<f64>,
+    /// Only load tests have such a rate.
+    is_of_load_tests: bool,
+    per_second: &'static str,
+}
+
+const OUTPUT_TOKENS: Amount = Amount { of: output, is_of_load_tests: false, per_second: "tokens/s" };
+const INPUT_TOKENS: Amount = Amount { of: input, is_of_load_tests: true, per_second: "tokens/s" };
+const TOTAL_TOKENS: Amount = Amount {
+    of: |request| Some(output(request)? + input(request)?),
+    is_of_load_tests: true,
+    per_second: "tokens/s",
+};
+const COMPLETED: Amount = Amount { of: |_| Some(1.0), is_of_load_tests: true, per_second: "requests/s" };
+
+fn output(request: &MeasuredRequest<'_>) -> Option<f64> {
+    (!request.is_uncounted()).then(|| request.output() as f64)
+}
+
+/// No prompt is empty: 0 is one that nobody counted.
+fn input(request: &MeasuredRequest<'_>) -> Option<f64> {
+    (request.prompt_tokens > 0).then_some(request.prompt_tokens as f64)
+}
+
+/// Requests that are due within so many mean gaps after a round continue it.
+const CONTINUES: f64 = 10.0;
+
+/// Amount / time from the first prompt given to the last token, both summed over rounds. `None` where one request
+/// does not tell its amount: the sum would be too small.
+fn rate_of(rounds: &[Vec<&MeasuredRequest<'_>>], amount: &Amount) -> Option<MetricSample> {
+    let rounds: Vec<Vec<&MeasuredRequest<'_>>> = rounds
+        .iter()
+        .map(|round| round.iter().copied().filter(|request| request.is_done()).collect())
+        .filter(|round: &Vec<_>| !round.is_empty())
+        .collect();
+    if amount.is_of_load_tests && !rounds.iter().flatten().all(|request| request.is_load_test) {
+        return None;
+    }
+    let part = |(at, round): (usize, &Vec<&MeasuredRequest<'_>>)| {
+        let sum = round.iter().map(|request| (amount.of)(request)).sum::<Option<f64>>()?;
+        Some((sum, seconds(round, rounds.get(at + 1).map(Vec::as_slice))?))
+    };
+    MetricSample::rate(rounds.iter().enumerate().map(part).collect::<Option<Vec<_>>>()?)
+}
+
+/// How long a round took. Blocks of time of a load test end where the next begins, though requests last longer.
+fn seconds(round: &[&MeasuredRequest<'_>], next: Option<&[&MeasuredRequest<'_>]>) -> Option<f64> {
+    let first_of = |round: &[&MeasuredRequest<'_>]| round.iter().map(|request| request.origin_ns()).min();
+    let first = first_of(round)?;
+    let last = round.iter().filter_map(|request| request.finish_ns()).max()?;
+    let own = between(first, last);
+    let is_load_test = round.iter().all(|request| request.is_load_test);
+    let until_next = next.filter(|_| is_load_test).and_then(first_of).map(|next| between(first, next));
+    let arrivals = round.iter().map(|request| request.origin_ns()).max()?;
+    let gap = between(first, arrivals) / (round.len() - 1).max(1) as f64;
+    // After a long pause comes another repetition of the load test.
+    let block = until_next.filter(|until| *until > 0.0 && *until <= own + CONTINUES * gap);
+    Some(block.unwrap_or(own) / 1e9)
+}
+
+fn error_rate(rounds: &[Vec<&MeasuredRequest<'_>>]) -> Option<MetricSample> {
+    let is_load_test = rounds.iter().flatten().all(|request| request.is_load_test);
+    let part = |round: &Vec<&MeasuredRequest<'_>>| {
+        (round.iter().filter(|request| request.is_failed).count() as f64, round.len() as f64)
+    };
+    MetricSample::share(rounds.iter().filter(|_| is_load_test).map(part).collect())
+}
+
+/// The kind of rounds that count.
+pub const MEASURED: &str = "measured";
+
+/// A request that was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct MeasuredRequest<'a> {
+    /// Its round: a repetition, or a block of time of a load test.
+    pub round: i64,
+    /// Tokens of its prompt; 0 where nobody counted them.
+    pub prompt_tokens: i64,
+    /// Output tokens; 0 where there are none or nobody counted them.
+    pub output_tokens: i64,
+    /// Scheduled send time of an open-loop load test; none without a schedule.
+    pub scheduled_ns: Option<i64>,
+    /// When its prompt was sent, or given to the runtime.
+    pub start_ns: i64,
+    /// When each token, or chunk of tokens, was there.
+    pub token_ns: &'a [i64],
+    /// Tokens of each chunk, where they are known.
+    pub chunk_tokens: &'a [Opt<i64>],
+    /// What each chunk brings, where that is known.
+    pub chunk_kinds: &'a [Option<OutputKind>],
+    /// When the response ended.
+    pub end_ns: Option<i64>,
+    /// From the prompt given to its first step; none where the runtime has no queue.
+    pub queued_ns: Option<i64>,
+    /// Whether it is of a load test, not of the workload of `rooflens run`.
+    pub is_load_test: bool,
+    /// It failed or timed out: it counts for the error rate alone.
+    pub is_failed: bool,
+}
+
+/// The requests of measured rounds. Tokens are by request, as the table has them. Requests of a load test that were
+/// cancelled as it ended do not count.
+pub fn measured_requests<'a>(requests: &Requests, tokens: &'a Tokens) -> Vec<MeasuredRequest<'a>> {
+    let rows = (0..requests.len()).filter(|row| requests.round_kind[*row].as_deref() == Some(MEASURED));
+    rows.filter_map(|row| measured_request(requests, tokens, row)).collect()
+}
+
+fn measured_request<'a>(requests: &Requests, tokens: &'a Tokens, row: usize) -> Option<MeasuredRequest<'a>> {
+    let is_load_test = requests.stage[row].is_none();
+    let status = requests.status[row];
+    if is_load_test && matches!(status, RequestStatus::Cancelled | RequestStatus::Unfinished) {
+        return None;
+    }
+    let is_failed = is_load_test && status != RequestStatus::Completed;
+    let id = requests.request_id[row];
+    let from = tokens.request_id.partition_point(|of| *of < id);
+    let to = tokens.request_id.partition_point(|of| *of <= id);
+    // What the rows of `rooflens run` lack was lost; a server may not tell how many tokens there were.
+    let count = |column: &[Opt<i64>]| column[row].get().or(is_load_test.then_some(0));
+    let start_ns = requests.sent_ts_ns[row].get();
+    let scheduled_ns = requests.scheduled_ts_ns[row].get();
+    Some(MeasuredRequest {
+        round: requests.round[row].get().or(is_load_test.then_some(0))?,
+        prompt_tokens: count(&requests.prompt_tokens)?,
+        output_tokens: count(&requests.output_tokens)?,
+        scheduled_ns: scheduled_ns.filter(|_| is_load_test),
+        // One that failed may never have been sent.
+        start_ns: start_ns.or(scheduled_ns.filter(|_| is_failed)).or(is_failed.then_some(0))?,
+        token_ns: &tokens.ts_ns[from..to],
+        chunk_tokens: &tokens.tokens[from..to],
+        chunk_kinds: &tokens.kind[from..to],
+        end_ns: requests.end_ts_ns[row].get(),
+        queued_ns: requests.queued_ns[row].get(),
+        is_load_test,
+        is_failed,
+    })
+}
+
+impl MeasuredRequest<'_> {
+    /// When latency begins: at the scheduled time, or else when it was sent.
+    pub fn origin_ns(&self) -> i64 {
+        self.scheduled_ns.unwrap_or(self.start_ns)
+    }
+
+    /// When its last token was there, or, where nothing was streamed, when the response ended.
+    pub(crate) fn finish_ns(&self) -> Option<i64> {
+        let unstreamed = || self.end_ns.filter(|_| self.is_load_test);
+        self.token_ns.last().copied().or_else(unstreamed)
+    }
+
+    /// Whether it counts for times and rates: all of its output arrived, or a part that the runtime recorded.
+    fn is_done(&self) -> bool {
+        !self.is_failed && self.finish_ns().is_some()
+    }
+
+    /// Tokens that were streamed; `None` where nobody counted them.
+    fn streamed_tokens(&self) -> Option<i64> {
+        let counted = || {
+            let known = self.chunk_tokens.iter().map(|tokens| tokens.get());
+            known
+                .collect::<Option<Vec<i64>>>()
+                .map(|all| all.iter().fold(0, |sum: i64, one| sum.saturating_add(*one)))
+        };
+        if self.output_tokens > 0 { Some(self.output_tokens) } else { counted().filter(|tokens| *tokens > 0) }
+    }
+
+    /// Whether its chunks brought tokens that nobody counted.
+    fn is_uncounted(&self) -> bool {
+        !self.token_ns.is_empty() && self.streamed_tokens().is_none()
+    }
+
+    /// Output tokens, by the server's usage or else by those of its chunks.
+    fn output(&self) -> i64 {
+        self.streamed_tokens().unwrap_or(0)
+    }
+
+    /// Time from the first to the last token / number of tokens after the first. One token has none.
+    fn tpot(&self) -> Option<f64> {
+        let (first, last) = (self.token_ns.first()?, self.token_ns.last()?);
+        // Tokens of one chunk have no time between them.
+        let after = (self.token_ns.len() > 1).then(|| self.streamed_tokens())?? - 1;
+        (after > 0).then(|| between(*first, *last) / after as f64)
+    }
+
+    /// Time from one chunk to the next / tokens of the latter, once per token.
+    fn token_gaps(&self) -> Vec<f64> {
+        let Some(tokens) = self.streamed_tokens() else { return Vec::new() };
+        let mean = (tokens as f64 / self.token_ns.len() as f64).max(1.0);
+        let gaps = self.token_ns.windows(2).zip(self.chunk_tokens.iter().skip(1));
+        let per_token = gaps.flat_map(|(pair, tokens)| {
+            let gap = between(pair[0], pair[1]);
+            match tokens.get().filter(|tokens| *tokens > 0) {
+                Some(tokens) => std::iter::repeat_n(gap / tokens as f64, times(tokens as f64)),
+                None => std::iter::repeat_n(gap / mean, times(mean)),
+            }
+        });
+        per_token.collect()
+    }
+
+    /// When the first chunk that is not reasoning arrived; `None` where kinds are not known.
+    fn first_output_ns(&self) -> Option<i64> {
+        let known = self.token_ns.iter().zip(self.chunk_kinds);
+        let mut answers = known.filter(|(_, kind)| kind.is_some_and(|kind| kind != OutputKind::Reasoning));
+        answers.next().map(|(ns, _)| *ns)
+    }
+}
+
+/// How often a gap counts: once per token. More in one chunk than this is an error of the server.
+fn times(tokens: f64) -> usize {
+    tokens.round().clamp(1.0, 65_536.0) as usize
+}
+
+/// A clock that went backwards is taken as one that stood still.
+fn between(first_ns: i64, last_ns: i64) -> f64 {
+    last_ns.saturating_sub(first_ns).max(0) as f64
+}
+
+/// Times of requests, of which percentiles are headline metrics.
+pub struct RequestTimes {
+    /// Its key in `metrics.json`.
+    pub key: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    /// The same in full, for those who do not know the abbreviation.
+    pub words: &'static str,
+    /// What it is.
+    pub definition: &'static str,
+    /// The times of a request; none where it has too few tokens.
+    pub of: fn(&MeasuredRequest<'_>) -> Vec<f64>,
+}
+
+/// Time to first token.
+pub const TTFT: RequestTimes = RequestTimes {
+    key: "ttft_ns",
+    title: "TTFT",
+    words: "time to first token",
+    definition: "time from submitting a prompt to its first token; from the scheduled time in an open-loop load test",
+    of: |request| completed(request, since(request.origin_ns(), request.token_ns.first().copied())),
+};
+/// Time to the first token that is not reasoning.
+pub const TTFO: RequestTimes = RequestTimes {
+    key: "ttfo_ns",
+    title: "TTFO",
+    words: "time to first output token",
+    definition: "time from submitting a prompt to its first token that is not reasoning; from the scheduled time in an \
+                 open-loop load test",
+    of: |request| completed(request, since(request.origin_ns(), request.first_output_ns())),
+};
+/// Time per output token.
+pub const TPOT: RequestTimes = RequestTimes {
+    key: "tpot_ns",
+    title: "TPOT",
+    words: "time per output token",
+    definition: "per request, time from the first to the last token / number of tokens after the first",
+    of: |request| completed(request, request.tpot()),
+};
+/// Inter-token latency.
+pub const ITL: RequestTimes = RequestTimes {
+    key: "itl_ns",
+    title: "ITL",
+    words: "inter-token latency",
+    definition: "time from one token to the next of the same request; where a chunk has several tokens, the time \
+                 since the chunk before / its tokens, once per token",
+    of: |request| if request.is_failed { Vec::new() } else { request.token_gaps() },
+};
+/// End-to-end latency.
+pub const LATENCY: RequestTimes = RequestTimes {
+    key: "latency_ns",
+    title: "latency",
+    words: "end-to-end latency",
+    definition: "time from submitting a prompt to its last token; from the scheduled time in an open-loop load test",
+    of: |request| completed(request, since(request.origin_ns(), request.finish_ns())),
+};
+
+/// Time in the scheduler's queue.
+pub const QUEUE: RequestTimes = RequestTimes {
+    key: "queued_ns",
+    title: "queue",
+    words: "time in the queue",
+    definition: "time from submitting a prompt to the first step that processes it; part of TTFT",
+    of: |request| completed(request, request.queued_ns.map(|ns| ns as f64)),
+};
+
+/// Time to first token without the client's delay.
+pub const SERVICE_TTFT: RequestTimes = RequestTimes {
+    key: "service_ttft_ns",
+    title: "service TTFT",
+    words: "time to first token, from sending",
+    definition: "time from sending a request to its first token: TTFT without the time a scheduled request waited \
+                 in the client",
+    of: |request| scheduled(request, since(request.start_ns, request.token_ns.first().copied())),
+};
+/// End-to-end latency without the client's delay.
+pub const SERVICE_TIME: RequestTimes = RequestTimes {
+    key: "service_time_ns",
+    title: "service time",
+    words: "end-to-end latency, from sending",
+    definition: "time from sending a request to its last token: latency without the time a scheduled request waited \
+                 in the client",
+    of: |request| scheduled(request, since(request.start_ns, request.finish_ns())),
+};
+
+/// The times that `metrics.json` of `rooflens run` has.
+pub const TIMES: &[&RequestTimes] = &[&TTFT, &TPOT, &ITL, &LATENCY, &QUEUE];
+/// The times of a load test.
+pub const LOAD_TIMES: &[&RequestTimes] =
+    &[&TTFT, &TTFO, &TPOT, &ITL, &LATENCY, &QUEUE, &SERVICE_TTFT, &SERVICE_TIME];
+
+fn completed(request: &MeasuredRequest<'_>, time: Option<f64>) -> Vec<f64> {
+    time.filter(|_| !request.is_failed).into_iter().collect()
+}
+
+/// Where nothing is scheduled, service times are the times themselves.
+fn scheduled(request: &MeasuredRequest<'_>, time: Option<f64>) -> Vec<f64> {
+    completed(request, time.filter(|_| request.scheduled_ns.is_some()))
+}
+
+/// A token before its own prompt has no such time.
+fn since(start_ns: i64, ns: Option<i64>) -> Option<f64> {
+    let since = ns.and_then(|ns| ns.checked_sub(start_ns)).filter(|ns| *ns >= 0);
+    since.map(|ns| ns as f64)
 }

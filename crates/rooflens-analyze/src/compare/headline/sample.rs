@@ -20,7 +20,6 @@ enum Parts {
 
 impl MetricSample {
     /// A percentile over the values of all rounds; `None` without a value. Rounds without a value do not count.
-    #[must_use]
     pub(crate) fn percentile(share: f64, rounds: Vec<Vec<f64>>) -> Option<Self> {
         let rounds: Vec<Vec<f64>> = rounds.into_iter().filter(|values| !values.is_empty()).collect();
         let mut values: Vec<(f64, usize)> = rounds
@@ -34,12 +33,10 @@ impl MetricSample {
     }
 
     /// The median of rounds of one value each; `None` without a value.
-    #[must_use]
     pub fn median(rounds: &[f64]) -> Option<Self> {
         Self::percentile(0.5, rounds.iter().map(|value| vec![*value]).collect())
     }
 
-    /// A rate: amount and seconds of each round.
     pub(super) fn rate(rounds: Vec<(f64, f64)>) -> Option<Self> {
         let (amount, seconds) = rounds.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
         (amount > 0.0 && seconds > 0.0).then_some(MetricSample { parts: Parts::Rate(rounds) })
@@ -52,7 +49,6 @@ impl MetricSample {
 
     /// Samples of the same metric one after the other, each of which becomes one round; `None` where one is missing, or
     /// is a value alone.
-    #[must_use]
     pub fn joined(rounds: Vec<Option<Self>>) -> Option<Self> {
         let mut shares = Vec::new();
         let (mut values, mut rates) = (Vec::new(), Vec::new());
@@ -75,19 +71,16 @@ impl MetricSample {
     }
 
     /// A value whose rounds were not kept.
-    #[must_use]
     pub fn value_alone(value: f64) -> Self {
         MetricSample { parts: Parts::Value(value) }
     }
 
     /// The metric, over all rounds.
-    #[must_use]
     pub fn value(&self) -> f64 {
         self.of(&vec![1; self.count()])
     }
 
     /// How many rounds there are.
-    #[must_use]
     pub fn count(&self) -> usize {
         match &self.parts {
             Parts::Percentile { rounds, .. } => *rounds,
@@ -96,7 +89,6 @@ impl MetricSample {
         }
     }
 
-    /// How many values the metric is computed from.
     pub(crate) fn size(&self) -> usize {
         match &self.parts {
             Parts::Percentile { values, .. } => values.len(),
@@ -106,7 +98,6 @@ impl MetricSample {
     }
 
     /// The metric of each round alone.
-    #[must_use]
     pub fn rounds(&self) -> Vec<f64> {
         match &self.parts {
             Parts::Percentile { share, values, rounds } => {
@@ -140,7 +131,11 @@ impl MetricSample {
 
 /// The percentile of [`linear`] where the values of a round are there so many times.
 fn weighted(sorted: &[(f64, usize)], times: &[u32], share: f64) -> f64 {
-    let count: usize = sorted.iter().map(|(_, round)| times[*round] as usize).sum();
+    // A comparison draws thousands of times; with one value per round, which is the usual case, the sum is a short one.
+    let count: usize = match sorted.len() == times.len() {
+        true => times.iter().map(|times| *times as usize).sum(),
+        false => sorted.iter().map(|(_, round)| times[*round] as usize).sum(),
+    };
     let Some(rank) = LinearRank::of(count, share) else { return 0.0 };
     let (mut seen, mut below) = (0, f64::NAN);
     for (value, round) in sorted {

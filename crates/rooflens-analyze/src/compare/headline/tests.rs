@@ -217,3 +217,32 @@ fn blocks_of_time_add_up_to_the_whole() {
     }));
     close(rate(&two).value(), 32e9 / (135.0 + 55.0));
 }
+
+#[test]
+fn keys_tell_their_unit() {
+    let units = [
+        ("tpot_p50_ns", MetricUnit::Time),
+        ("tpot_p50", MetricUnit::Time),
+        ("decode_step_p50_ns", MetricUnit::Time),
+        ("requests_per_s", MetricUnit::Rate("requests/s")),
+        ("output_tokens_per_s_per_user", MetricUnit::Rate("tokens/s")),
+        ("error_rate", MetricUnit::Share),
+        ("mbu_decode", MetricUnit::Share),
+        ("device_busy_share", MetricUnit::Share),
+        ("accuracy", MetricUnit::Number),
+    ];
+    for (key, unit) in units {
+        assert_eq!(MetricUnit::of(key), unit, "{key}");
+    }
+    let titles = [
+        ("tpot_p50_ns", "TPOT p50"),
+        ("decode_step_p50_ns", "decode step p50"),
+        ("step_p50_ns", "step p50"),
+        ("mbu_decode", "MBU of decode"),
+        ("device_busy_share", "device busy"),
+        ("accuracy_p50", "accuracy_p50"),
+    ];
+    for (key, title) in titles {
+        assert_eq!(title_of(key), title);
+    }
+}

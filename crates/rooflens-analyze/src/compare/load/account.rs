@@ -30,20 +30,16 @@ pub struct LatencyParts {
 
 impl LatencyParts {
     /// End-to-end latency.
-    #[must_use]
     pub fn latency_ns(&self) -> i64 {
         self.ttft_ns().saturating_add(self.decode_ns).saturating_add(self.stalls_ns)
     }
 
-    /// Time to first token.
-    #[must_use]
     pub(crate) fn ttft_ns(&self) -> i64 {
         self.client_wait_ns.saturating_add(self.queue_ns.unwrap_or(0)).saturating_add(self.prefill_ns)
     }
 
     /// Of a completed request; `typical_gap_ns` is [`typical_gap`] of all. `None` where it failed or nothing was
     /// streamed. A clock that went backwards is taken as one that stood still.
-    #[must_use]
     pub fn of(request: &MeasuredRequest<'_>, typical_gap_ns: f64) -> Option<Self> {
         let origin = request.origin_ns();
         let first = (!request.is_failed).then(|| request.token_ns.first().copied())??;
@@ -70,7 +66,6 @@ impl LatencyParts {
 }
 
 /// The median gap between chunks of all requests; 0 where there is none.
-#[must_use]
 pub fn typical_gap(requests: &[MeasuredRequest<'_>]) -> f64 {
     let done = requests.iter().filter(|request| !request.is_failed);
     let pairs = done.flat_map(|request| request.token_ns.windows(2));
@@ -94,21 +89,6 @@ pub(crate) enum LatencyPart {
     LongerOutput,
     /// Gaps far longer than the median one.
     Stalls,
-}
-
-impl LatencyPart {
-    /// In words.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            LatencyPart::ClientWait => "waiting in the client",
-            LatencyPart::Queue => "the server's queue",
-            LatencyPart::Prefill => "prefill",
-            LatencyPart::Decode => "slower decode",
-            LatencyPart::LongerOutput => "longer outputs",
-            LatencyPart::Stalls => "stalls between tokens",
-        }
-    }
 }
 
 /// By which latency requests are called slow.
@@ -149,29 +129,8 @@ pub struct SlowRequests {
     pub(crate) parts: Vec<PartGrowth>,
 }
 
-impl SlowRequests {
-    /// In a sentence.
-    #[must_use]
-    pub fn words(&self) -> String {
-        let what = match self.by {
-            SlowBy::Ttft => "TTFT",
-            SlowBy::Latency => "latency",
-        };
-        let more = (self.slow_ns - self.typical_ns) / 1e6;
-        let most = self.parts.first();
-        let part =
-            most.map(|part| format!(", of which {:.0} % is {}", part.share * 100.0, part.part.words()));
-        format!(
-            "the slowest {} requests have {more:.1} ms more {what} than typical ones{}",
-            self.slow,
-            part.unwrap_or_default()
-        )
-    }
-}
-
 /// Compares the requests at or above a percentile (0.99 for the 99th) with typical ones. `None` where they do not
 /// differ or there are fewer than eight.
-#[must_use]
 pub fn slow_requests(parts: &[LatencyParts], share: f64, by: SlowBy) -> Option<SlowRequests> {
     let total = |parts: &LatencyParts| match by {
         SlowBy::Ttft => parts.ttft_ns() as f64,
@@ -229,7 +188,6 @@ impl MeanParts {
         self.client_wait + self.queue + self.prefill + self.decode + self.stalls
     }
 
-    /// What grew since `typical`.
     fn growth(&self, typical: &MeanParts) -> [(LatencyPart, f64); 6] {
         let decode = self.decode - typical.decode;
         let per_token = if typical.tokens > 0.0 { typical.decode / typical.tokens } else { 0.0 };
@@ -247,24 +205,17 @@ impl MeanParts {
 
 #[cfg(test)]
 mod tests {
-    use rooflens_schema::Opt;
-
     use super::*;
 
     fn request(token_ns: &[i64]) -> MeasuredRequest<'_> {
         MeasuredRequest {
-            round: 0,
-            prompt_tokens: 1,
             output_tokens: token_ns.len() as i64,
             scheduled_ns: Some(10),
             start_ns: 30,
             token_ns,
-            chunk_tokens: &[],
-            chunk_kinds: &[],
-            end_ns: None,
             queued_ns: Some(15),
             is_load_test: true,
-            is_failed: false,
+            ..MeasuredRequest::default()
         }
     }
 
@@ -292,7 +243,6 @@ mod tests {
         assert_eq!(LatencyParts::of(&unknown, gap).unwrap().prefill_ns, 70);
         assert_eq!(LatencyParts::of(&MeasuredRequest { is_failed: true, ..one }, gap), None);
         assert_eq!((LatencyParts::of(&request(&[]), gap), typical_gap(&[])), (None, 0.0));
-        let _: &[Opt<i64>] = one.chunk_tokens;
     }
 
     fn parts(queue: i64, decode: i64, tokens: i64) -> LatencyParts {
@@ -316,7 +266,6 @@ mod tests {
         let told: Vec<_> = found.parts[..2].iter().map(|part| (part.part, part.share)).collect();
         assert_eq!(told, [(LatencyPart::Queue, 0.75), (LatencyPart::LongerOutput, 0.25)]);
         assert!((found.parts.iter().map(|part| part.share).sum::<f64>() - 1.0).abs() < 1e-12);
-        assert!(found.words().contains("75 % is the server's queue"), "{}", found.words());
         let by_ttft = slow_requests(&all, 0.99, SlowBy::Ttft).unwrap();
         assert_eq!((by_ttft.slow_ns - by_ttft.typical_ns, by_ttft.parts[0].share), (300.0, 1.0));
         assert_eq!(slow_requests(&all[..19], 0.99, SlowBy::Latency), None);

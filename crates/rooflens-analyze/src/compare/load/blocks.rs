@@ -9,18 +9,16 @@ use rooflens_schema::tables::Requests;
 use super::series::{batches, median, unbiased_lag_one};
 use crate::compare::headline::MEASURED;
 
-/// Most blocks.
-const MOST: usize = 30;
+const MAX_BLOCKS: usize = 30;
 /// Fewest blocks that correlation may ask for.
-const FEWEST: usize = 20;
+const MIN_BLOCKS: usize = 20;
 /// Fewest requests of a block.
-const LEAST_REQUESTS: usize = 4;
+const MIN_BLOCK_REQUESTS: usize = 4;
 /// Highest correlation of the medians of neighbouring blocks.
-const MOST_CORRELATION: f64 = 0.15;
+const MAX_CORRELATION: f64 = 0.15;
 
 /// The block of each request, 0 upwards in the order of time, from when each was due and its latency. Requests may come
 /// in any order; blocks have the same number of them, but for one.
-#[must_use]
 pub fn blocks(requests: &[(i64, f64)]) -> Vec<i64> {
     let mut order: Vec<usize> = (0..requests.len()).collect();
     order.sort_by_key(|&at| requests[at].0);
@@ -53,15 +51,15 @@ pub fn assign_blocks(requests: &mut Requests) {
 }
 
 fn count(latencies: &[f64]) -> usize {
-    let most = (latencies.len() / LEAST_REQUESTS).min(MOST);
-    if most <= FEWEST {
+    let most = (latencies.len() / MIN_BLOCK_REQUESTS).min(MAX_BLOCKS);
+    if most <= MIN_BLOCKS {
         return most.max(1);
     }
     let medians = |count: usize| {
         batches(latencies.len(), count).map(|range| median(&latencies[range])).collect::<Vec<f64>>()
     };
-    let is_independent = |count: &usize| unbiased_lag_one(&medians(*count)) <= MOST_CORRELATION;
-    (FEWEST..=most).rev().find(is_independent).unwrap_or(FEWEST)
+    let is_independent = |count: &usize| unbiased_lag_one(&medians(*count)) <= MAX_CORRELATION;
+    (MIN_BLOCKS..=most).rev().find(is_independent).unwrap_or(MIN_BLOCKS)
 }
 
 #[cfg(test)]
@@ -91,7 +89,7 @@ mod tests {
         let (none, long) = (mean(0.0), mean(0.95));
         assert!(none > 27.0 && long < 24.0, "{none} {long}");
         let slow: Vec<f64> = (0..600).map(f64::from).collect();
-        assert_eq!(count(&slow), FEWEST);
+        assert_eq!(count(&slow), MIN_BLOCKS);
     }
 
     #[test]

@@ -5,104 +5,54 @@
 //! the percentile", which gives how sure its rank is, and the values at the ends of the ranks (Wilson's interval).
 //! Simulated runs whose truth is known check both: `calibration.rs` beside this file.
 
-use std::fmt;
-
 use crate::percentile::linear;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::series::{batch_means, long_memory, mean, t_quantile, unbiased_lag_one};
 use crate::compare::ratio::sorted;
 
 /// Most batches: more of them would be too short to be independent.
-const MOST_BATCHES: usize = 32;
+const MAX_BATCHES: usize = 32;
 /// Fewest batches: fewer make an interval of little use.
-const FEWEST_BATCHES: usize = 8;
+const MIN_BATCHES: usize = 8;
 /// Highest correlation of the means of neighbouring batches.
-const MOST_CORRELATION: f64 = 0.15;
+const MAX_CORRELATION: f64 = 0.15;
 /// Fewest independent values that the series must be worth.
-const FEWEST_INDEPENDENT: f64 = 50.0;
+const MIN_INDEPENDENT: f64 = 50.0;
 /// Percentiles beyond this one, or below its complement, ask for separate groups of extremes.
 const TAIL: f64 = 0.8;
 /// Fewest groups of values beyond a percentile.
-const FEWEST_GROUPS: usize = 18;
+const MIN_GROUPS: usize = 18;
 
 /// A 95 % confidence interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ConfidenceInterval {
-    /// The estimate.
     pub(crate) value: f64,
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Batches whose spread it follows from.
     pub(crate) batches: usize,
 }
 
-/// Why there is no interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum NoInterval {
-    /// A value is not finite.
-    NotFinite,
-    /// The series is worth fewer independent values than needed.
-    TooFew {
-        /// Values.
-        count: usize,
-        /// Independent values that they are worth.
-        independent: usize,
-    },
-    /// Means of batches stay alike however long the batches are.
-    Correlated,
-    /// Too few separate groups of values beyond the percentile.
-    FewExtremes {
-        /// Groups.
-        groups: usize,
-    },
-}
-
-impl fmt::Display for NoInterval {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoInterval::NotFinite => out.write_str("a value is not finite"),
-            NoInterval::TooFew { count, independent } => write!(
-                out,
-                "{count} requests are worth {independent} independent ones, at least {FEWEST_INDEPENDENT} are needed: \
-                 run longer"
-            ),
-            NoInterval::Correlated => {
-                out.write_str("latency is correlated over most of the run: run longer, or at a lower load")
-            }
-            NoInterval::FewExtremes { groups } => write!(
-                out,
-                "{groups} separate groups of requests lie beyond the percentile, at least {FEWEST_GROUPS} are needed: \
-                 run longer"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for NoInterval {}
-
 /// Of the mean of values in the order of time.
-pub fn mean_interval(values: &[f64]) -> Result<ConfidenceInterval, NoInterval> {
+pub fn mean_interval(values: &[f64]) -> Option<ConfidenceInterval> {
     independent(values)?;
     let spread = Spread::of(values)?;
     let value = mean(values);
     let t = t_quantile(spread.batches - 1);
     let skewed =
         |t: f64| value - unskewed(t, spread.skewness / (6.0 * (spread.batches as f64).sqrt())) * spread.error;
-    Ok(ConfidenceInterval { value, low: skewed(t), high: skewed(-t), batches: spread.batches })
+    Some(ConfidenceInterval { value, low: skewed(t), high: skewed(-t), batches: spread.batches })
 }
 
 /// Of a percentile of values in the order of time; `share` is 0.99 for the 99th.
-pub fn quantile_interval(values: &[f64], share: f64) -> Result<ConfidenceInterval, NoInterval> {
+pub fn quantile_interval(values: &[f64], share: f64) -> Option<ConfidenceInterval> {
     let memory = independent(values)?;
     let sorted = sorted(values);
     let value = linear(&sorted, share);
     let groups = extreme_groups(values, value, share >= 0.5, memory);
-    if share.max(1.0 - share) > TAIL && groups < FEWEST_GROUPS {
-        return Err(NoInterval::FewExtremes { groups });
+    if share.max(1.0 - share) > TAIL && groups < MIN_GROUPS {
+        return None;
     }
     let below: Vec<f64> = values.iter().map(|one| f64::from(u8::from(*one <= value))).collect();
     let spread = Spread::of(&below)?;
@@ -110,11 +60,11 @@ pub fn quantile_interval(values: &[f64], share: f64) -> Result<ConfidenceInterva
     let count = values.len() as f64;
     let (from, to) = ((low * count).floor(), (high * count).ceil());
     if from < 1.0 || to > count {
-        return Err(NoInterval::FewExtremes { groups });
+        return None;
     }
     let at = |rank: f64| sorted[(rank as usize).clamp(1, sorted.len()) - 1];
     // Where all are equal, rounding must not move the ends past the value.
-    Ok(ConfidenceInterval {
+    Some(ConfidenceInterval {
         value,
         low: at(from).min(value),
         high: at(to).max(value),
@@ -122,44 +72,32 @@ pub fn quantile_interval(values: &[f64], share: f64) -> Result<ConfidenceInterva
     })
 }
 
-/// How long the series remembers, where it is worth enough independent values.
-fn independent(values: &[f64]) -> Result<f64, NoInterval> {
-    if values.iter().any(|value| !value.is_finite()) {
-        return Err(NoInterval::NotFinite);
-    }
-    let count = values.len();
-    if (count as f64) < FEWEST_INDEPENDENT {
-        return Err(NoInterval::TooFew { count, independent: count });
-    }
-    let memory = long_memory(values);
-    let independent = count as f64 / memory;
-    if independent < FEWEST_INDEPENDENT {
-        return Err(NoInterval::TooFew { count, independent: independent as usize });
-    }
-    Ok(memory)
+/// How long the series remembers; `None` if it is not worth enough independent values.
+fn independent(values: &[f64]) -> Option<f64> {
+    let (count, is_finite) = (values.len() as f64, values.iter().all(|value| value.is_finite()));
+    let memory = (is_finite && count >= MIN_INDEPENDENT).then(|| long_memory(values))?;
+    (count / memory >= MIN_INDEPENDENT).then_some(memory)
 }
 
-/// How batches of a series differ.
 struct Spread {
     batches: usize,
-    /// Standard error of the mean.
     error: f64,
-    /// Skewness of the means.
     skewness: f64,
 }
 
 impl Spread {
-    fn of(values: &[f64]) -> Result<Self, NoInterval> {
-        let mut count = MOST_BATCHES;
-        while count >= FEWEST_BATCHES {
+    /// `None` if means of batches stay alike however long the batches are.
+    fn of(values: &[f64]) -> Option<Self> {
+        let mut count = MAX_BATCHES;
+        while count >= MIN_BATCHES {
             let means = batch_means(values, count);
             let left = unbiased_lag_one(&means);
-            if left <= MOST_CORRELATION {
-                return Ok(Spread::of_means(&means, left.max(0.0)));
+            if left <= MAX_CORRELATION {
+                return Some(Spread::of_means(&means, left.max(0.0)));
             }
             count = count * 4 / 5;
         }
-        Err(NoInterval::Correlated)
+        None
     }
 
     fn of_means(means: &[f64], correlation: f64) -> Self {
@@ -181,7 +119,6 @@ fn unskewed(t: f64, skew: f64) -> f64 {
     if skew.abs() < 1e-3 { t } else { ((1.0 + 6.0 * skew * (t - skew)).cbrt() - 1.0) / (2.0 * skew) }
 }
 
-/// Wilson's interval of a share whose standard error is known.
 fn wilson(share: f64, error: f64, t: f64) -> (f64, f64) {
     let variance = share * (1.0 - share);
     if error <= 0.0 || variance <= 0.0 {
@@ -232,16 +169,15 @@ mod tests {
 
     #[test]
     fn too_little_is_said() {
-        assert_eq!(mean_interval(&[1.0; 49]), Err(NoInterval::TooFew { count: 49, independent: 49 }));
-        assert_eq!(mean_interval(&[]), Err(NoInterval::TooFew { count: 0, independent: 0 }));
-        assert_eq!(mean_interval(&[f64::NAN; 99]), Err(NoInterval::NotFinite));
+        for few in [&[1.0; 49][..], &[], &[f64::NAN; 99]] {
+            assert_eq!(mean_interval(few), None);
+        }
         // One long ramp is worth few values.
         let ramp: Vec<f64> = (0..500).map(f64::from).collect();
-        let why = mean_interval(&ramp).unwrap_err();
-        assert!(matches!(why, NoInterval::TooFew { independent: 0..=9, .. }), "{why}");
+        assert_eq!(mean_interval(&ramp), None);
         let saw: Vec<f64> = (0..500).map(|at| f64::from((at * 37) % 101)).collect();
         // At most 5 of 500 lie beyond the 99th percentile.
-        assert!(matches!(quantile_interval(&saw, 0.99), Err(NoInterval::FewExtremes { groups: ..=5 })));
-        assert!(quantile_interval(&saw, 0.5).is_ok());
+        assert_eq!(quantile_interval(&saw, 0.99), None);
+        assert!(quantile_interval(&saw, 0.5).is_some());
     }
 }

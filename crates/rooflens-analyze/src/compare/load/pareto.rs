@@ -11,7 +11,6 @@ pub struct OperatingPoint {
 
 /// The points that no other beats in one number without losing in the other, by falling throughput. Equal points
 /// count once; points that are not finite do not count. Indices into `points`.
-#[must_use]
 pub fn pareto_front(points: &[OperatingPoint]) -> Vec<usize> {
     let is_finite = |at: &usize| {
         points[*at].tokens_per_s_per_device.is_finite() && points[*at].tokens_per_s_per_user.is_finite()

@@ -9,17 +9,13 @@ pub struct SearchOptions {
     pub start: f64,
     /// Highest rate to try.
     pub most: f64,
-    /// How much the rate grows as long as the SLO is met.
-    pub growth: f64,
     /// Width of the range at the end, as a share of its lower end.
     pub resolution: f64,
-    /// Repeat the highest rate that met the SLO before it is believed.
-    pub confirm: bool,
 }
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        SearchOptions { start: 1.0, most: 1e6, growth: 2.0, resolution: 0.05, confirm: true }
+        SearchOptions { start: 1.0, most: 1e6, resolution: 0.05 }
     }
 }
 
@@ -27,26 +23,22 @@ impl Default for SearchOptions {
 const MOST_TESTS: usize = 100;
 /// How often the first rate is halved before nothing is found.
 const MOST_HALVINGS: i32 = 10;
+/// How much the rate grows as long as the SLO is met.
+const GROWTH: f64 = 2.0;
 
-/// Why a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SearchEnd {
-    /// The range is as narrow as asked for.
     Found,
-    /// No rate met the SLO, however low.
     NothingMet,
-    /// The highest rate to try met the SLO.
     HighestMet,
     /// Above, the client could not keep up, so the server's limit is not known.
     ClientLimit,
-    /// Load tests at the same rates disagree too often.
     Unstable,
 }
 
 /// What a search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchResult {
-    /// Why it ended.
     pub(crate) end: SearchEnd,
     /// Highest rate that met the SLO.
     pub highest_met: Option<f64>,
@@ -56,7 +48,6 @@ pub struct SearchResult {
 
 impl SearchResult {
     /// In a sentence.
-    #[must_use]
     pub fn words(&self) -> String {
         let rate = |rate: Option<f64>| rate.map_or("none".to_owned(), |rate| format!("{rate:.3} requests/s"));
         let (met, not_met) = (rate(self.highest_met), rate(self.lowest_not_met));
@@ -78,7 +69,6 @@ impl SearchResult {
     }
 }
 
-/// What load tests at one rate showed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tests {
     met: usize,
@@ -108,7 +98,6 @@ pub struct RateSearch {
 
 impl RateSearch {
     /// Begins a search.
-    #[must_use]
     pub fn new(options: SearchOptions) -> Self {
         let positive = |value: f64, other: f64| if value > 0.0 && value.is_finite() { value } else { other };
         let usual = SearchOptions::default();
@@ -116,21 +105,17 @@ impl RateSearch {
         let options = SearchOptions {
             start: positive(options.start, usual.start).min(most),
             most,
-            growth: if options.growth > 1.0 { options.growth } else { usual.growth },
             resolution: positive(options.resolution, usual.resolution),
-            confirm: options.confirm,
         };
         RateSearch { options, tests: BTreeMap::new(), observed: 0 }
     }
 
     /// The rate of the next load test; `None` at the end.
-    #[must_use]
     pub fn next_rate(&self) -> Option<f64> {
         self.step().ok()
     }
 
     /// What was found; `None` before the end.
-    #[must_use]
     pub fn result(&self) -> Option<SearchResult> {
         self.step().err()
     }
@@ -175,7 +160,7 @@ impl RateSearch {
             (Some(met), None) if met >= self.options.most => {
                 self.confirmed(met).ok_or(end(SearchEnd::HighestMet))
             }
-            (Some(met), None) => Ok((met * self.options.growth).min(self.options.most)),
+            (Some(met), None) => Ok((met * GROWTH).min(self.options.most)),
             (None, Some(failed)) if failed <= self.options.start / 2.0_f64.powi(MOST_HALVINGS) => {
                 Err(end(SearchEnd::NothingMet))
             }
@@ -191,7 +176,6 @@ impl RateSearch {
         }
     }
 
-    /// The highest rate that met the SLO below one that did not.
     fn below(&self, limit: Option<f64>) -> Option<f64> {
         let met = self.tests.iter().filter(|(_, tests)| tests.verdict() == Some(true));
         let mut rates = met.map(|(bits, _)| f64::from_bits(*bits));
@@ -199,9 +183,10 @@ impl RateSearch {
     }
 
     /// The rate to repeat, where it must be.
+    /// The highest rate that met the SLO is repeated before it is believed.
     fn confirmed(&self, met: f64) -> Option<f64> {
         let once = self.tests.get(&met.to_bits()).is_some_and(|tests| tests.met + tests.not_met == 1);
-        (self.options.confirm && once).then_some(met)
+        once.then_some(met)
     }
 }
 
@@ -209,7 +194,6 @@ impl RateSearch {
 mod tests {
     use super::*;
 
-    /// Runs a search against a server; answers the rates that were tried.
     fn run(options: SearchOptions, mut server: impl FnMut(f64) -> (bool, bool)) -> (SearchResult, Vec<f64>) {
         let mut search = RateSearch::new(options);
         let mut tried = Vec::new();
@@ -252,7 +236,7 @@ mod tests {
         assert!(found.highest_met.unwrap() <= 30.0 && found.lowest_not_met.unwrap() > 30.0, "{found:?}");
         assert!(found.words().contains("the client could not keep up"), "{}", found.words());
         // Nothing sensible in, a search of sorts out.
-        let odd = SearchOptions { start: f64::NAN, most: -1.0, growth: 0.0, resolution: 0.0, confirm: false };
+        let odd = SearchOptions { start: f64::NAN, most: -1.0, resolution: 0.0 };
         assert_eq!(RateSearch::new(odd).next_rate(), Some(1.0));
     }
 

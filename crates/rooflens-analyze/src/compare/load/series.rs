@@ -24,7 +24,6 @@ pub(super) fn batches(count: usize, batches: usize) -> impl Iterator<Item = std:
     (0..batches).map(move |batch| batch * count / batches..(batch + 1) * count / batches)
 }
 
-/// Means of consecutive batches.
 pub(super) fn batch_means(values: &[f64], count: usize) -> Vec<f64> {
     batches(values.len(), count).map(|batch| mean(&values[batch])).collect()
 }

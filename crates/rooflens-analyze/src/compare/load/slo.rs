@@ -11,16 +11,13 @@ use serde::{Deserialize, Serialize};
 use crate::compare::headline::{self, HeadlineMetric, LOAD_TIMES, MeasuredRequest, RequestTimes};
 use crate::compare::ratio::sorted;
 
-/// What an objective limits.
 #[derive(Clone, Copy)]
 enum Limited {
     /// A percentile of times, in ns.
     Times(&'static RequestTimes, f64),
-    /// Another headline metric.
     Metric(&'static HeadlineMetric),
 }
 
-/// One objective.
 #[derive(Clone)]
 pub(crate) struct Objective {
     text: String,
@@ -43,50 +40,9 @@ pub struct Slo {
 }
 
 /// Why objectives cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SloError {
-    /// There is no objective.
-    Empty,
-    /// One has no `<` or `>`.
-    NoComparison(String),
-    /// No metric has the name.
-    UnknownMetric {
-        /// The name.
-        name: String,
-        /// The most similar one.
-        nearest: String,
-    },
-    /// The limit is not a number with a unit that fits the metric.
-    BadLimit {
-        /// The metric.
-        metric: String,
-        /// The limit.
-        limit: String,
-        /// Units that fit.
-        units: &'static str,
-    },
-}
-
-impl fmt::Display for SloError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SloError::Empty => {
-                out.write_str("no objective is given; an example: ttft_p99<500ms,error_rate<1%")
-            }
-            SloError::NoComparison(text) => {
-                write!(out, "\"{text}\" has no < or >; an example: ttft_p99<500ms")
-            }
-            SloError::UnknownMetric { name, nearest } => {
-                write!(out, "no metric is named \"{name}\"; did you mean {nearest}?")
-            }
-            SloError::BadLimit { metric, limit, units } => {
-                write!(out, "\"{limit}\" is no limit for {metric}: {units}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SloError {}
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SloError(String);
 
 /// Whether an objective was met.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -119,33 +75,21 @@ impl Slo {
     pub fn parse(text: &str) -> Result<Self, SloError> {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
         let objectives = parts.map(Objective::parse).collect::<Result<Vec<_>, _>>()?;
-        if objectives.is_empty() { Err(SloError::Empty) } else { Ok(Slo { objectives }) }
-    }
-
-    /// The objectives, in the order given.
-    #[must_use]
-    #[cfg(test)]
-    pub(crate) fn objectives(&self) -> &[Objective] {
-        &self.objectives
-    }
-
-    /// Whether failed requests count against it: times are those of completed requests alone.
-    #[must_use]
-    #[cfg(test)]
-    pub(crate) fn limits_errors(&self) -> bool {
-        let is_errors = |metric: &HeadlineMetric| metric.key == "error_rate";
-        self.objectives.iter().any(|one| matches!(one.limited, Limited::Metric(metric) if is_errors(metric)))
+        match objectives.is_empty() {
+            true => {
+                Err(SloError("no objective is given; an example: ttft_p99<500ms,error_rate<1%".to_owned()))
+            }
+            false => Ok(Slo { objectives }),
+        }
     }
 
     /// Each objective against measured requests.
-    #[must_use]
     pub fn evaluate(&self, requests: &[MeasuredRequest<'_>]) -> Vec<ObjectiveResult> {
         self.objectives.iter().map(|objective| objective.evaluate(requests)).collect()
     }
 
     /// Requests that meet the limits on times, each on its own. Where one metric has several percentiles, the limit of
     /// the highest counts. `None` without a request or a limit on times.
-    #[must_use]
     pub fn goodput(&self, requests: &[MeasuredRequest<'_>]) -> Option<Goodput> {
         let limits = self.limits_of_requests();
         if limits.is_empty() || requests.is_empty() {
@@ -180,16 +124,14 @@ impl Slo {
 
 impl Objective {
     fn parse(text: &str) -> Result<Self, SloError> {
-        let at = text.find(['<', '>']).ok_or_else(|| SloError::NoComparison(text.to_owned()))?;
+        let at = text
+            .find(['<', '>'])
+            .ok_or_else(|| SloError(format!("\"{text}\" has no < or >; an example: ttft_p99<500ms")))?;
         let (name, rest) = (text[..at].trim(), &text[at + 1..]);
         let (is_strict, limit) = rest.strip_prefix('=').map_or((true, rest), |rest| (false, rest));
-        let limited = Limited::find(name)
-            .ok_or_else(|| SloError::UnknownMetric { name: name.to_owned(), nearest: nearest(name) })?;
-        let bad = || SloError::BadLimit {
-            metric: name.to_owned(),
-            limit: limit.trim().to_owned(),
-            units: limited.units(),
-        };
+        let unknown = || SloError(format!("no metric is named \"{name}\"; did you mean {}?", nearest(name)));
+        let limited = Limited::find(name).ok_or_else(unknown)?;
+        let bad = || SloError(format!("\"{}\" is no limit for {name}: {}", limit.trim(), limited.units()));
         let number = limited.number(limit.trim()).ok_or_else(bad)?;
         let is_at_most = text[at..].starts_with('<');
         Ok(Objective { text: text.to_owned(), limited, is_at_most, is_strict, limit: number })
@@ -265,7 +207,6 @@ fn percentile_among(values: &[f64], failed: usize, share: f64) -> Option<f64> {
     Some(rank.between(*values.get(rank.below)?, *values.get(rank.above())?))
 }
 
-/// `ttft_p99`, `tpot_p99.9`.
 fn percentile(name: &str) -> Option<Limited> {
     let (times, percent) = name.rsplit_once("_p")?;
     let times = LOAD_TIMES.iter().find(|known| known.key.strip_suffix("_ns") == Some(times))?;
@@ -287,18 +228,12 @@ mod tests {
     /// First token after 100 ns, then a second one after `gap_ns`; latency in µs.
     fn request(token_ns: &[i64]) -> MeasuredRequest<'_> {
         MeasuredRequest {
-            round: 0,
-            prompt_tokens: 1,
             output_tokens: token_ns.len() as i64,
-            scheduled_ns: None,
-            start_ns: 0,
             token_ns,
             chunk_tokens: &[Opt::NONE; 2],
-            chunk_kinds: &[],
             end_ns: token_ns.last().copied(),
-            queued_ns: None,
             is_load_test: true,
-            is_failed: false,
+            ..MeasuredRequest::default()
         }
     }
 
@@ -307,9 +242,8 @@ mod tests {
         let slo =
             Slo::parse("ttft_p99<500ms, tpot_p50<=50us,error_rate<1%,output_tokens_per_s>=3, latency_p95<2s")
                 .unwrap();
-        let limits: Vec<f64> = slo.objectives().iter().map(|one| one.limit).collect();
+        let limits: Vec<f64> = slo.objectives.iter().map(|one| one.limit).collect();
         assert_eq!(limits, [5e8, 5e4, 0.01, 3.0, 2e9]);
-        assert!(slo.limits_errors());
         let (quick, slow) = ([100_000_000, 100_040_000], [600_000_000, 600_060_000]);
         let failed = MeasuredRequest { is_failed: true, token_ns: &[], ..request(&quick) };
         let requests = [request(&quick), request(&slow), failed];
@@ -340,7 +274,7 @@ mod tests {
         assert!(error("ttft<1s").contains("did you mean ttft_p"), "{}", error("ttft<1s"));
         assert!(error("ttft_p99<500").contains("ns, us, ms or s"));
         assert!(error("error_rate<1ms").contains("percentage") && error("ttft_p99").contains("no < or >"));
-        assert_eq!(Slo::parse(" , ").unwrap_err(), SloError::Empty);
+        assert!(error(" , ").contains("no objective is given"));
         assert!(Slo::parse("ttft_p101<1s").is_err() && Slo::parse("ttft_p99<-1s").is_err());
         assert!(Slo::parse("é<1s").is_err() && Slo::parse("ttft_p99<é").is_err());
     }

@@ -9,21 +9,18 @@ use crate::compare::rank_sum::normal_tails;
 use crate::compare::ratio::sorted;
 
 /// Most batches of the test for a drift.
-const MOST_BATCHES: usize = 20;
+const MAX_BATCHES: usize = 20;
 /// Fewest batches, and fewest requests of each.
-const FEWEST_BATCHES: usize = 8;
-/// Fewest requests.
-const FEWEST: usize = 40;
+const MIN_BATCHES: usize = 8;
+const MIN_REQUESTS: usize = 40;
 /// Highest correlation of the means of neighbouring batches, about their trend.
-const MOST_CORRELATION: f64 = 0.1;
-/// Level of the test.
-const LEVEL: f64 = 0.01;
+const MAX_CORRELATION: f64 = 0.1;
+const DRIFT_LEVEL: f64 = 0.01;
 /// A drift by less than this share of the median over the whole test is none.
-const LEAST_DRIFT: f64 = 0.05;
-/// Moments at which requests in the system are counted.
+const MIN_DRIFT: f64 = 0.05;
 const MOMENTS: usize = 20;
 /// Least share of the arrivals that stays behind when the server does not keep up.
-const LEAST_BACKLOG: f64 = 0.02;
+const MIN_BACKLOG: f64 = 0.02;
 
 /// A request of a load test: when it was due, and when its response ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,7 +62,6 @@ pub struct Steadiness {
 }
 
 /// Whether a load test was steady. In a closed loop requests are only sent as others end: it cannot be overloaded.
-#[must_use]
 pub fn steadiness(requests: &[Arrival], is_open_loop: bool) -> Steadiness {
     let mut order = requests.to_vec();
     order.sort_by_key(|request| request.at_ns);
@@ -87,7 +83,7 @@ pub fn steadiness(requests: &[Arrival], is_open_loop: bool) -> Steadiness {
         None => {
             say(SteadyVerdict::TooFew, format!("{} completed requests are too few to tell", latencies.len()))
         }
-        Some(trend) if trend.p < LEVEL && trend.change.abs() >= LEAST_DRIFT => {
+        Some(trend) if trend.p < DRIFT_LEVEL && trend.change.abs() >= MIN_DRIFT => {
             let way = if trend.change > 0.0 { "rises" } else { "falls" };
             let percent = trend.change.abs() * 100.0;
             say(SteadyVerdict::Drifting, format!("latency {way} by {percent:.0} % over the test"))
@@ -104,14 +100,14 @@ struct Trend {
 
 /// Mann and Kendall's test on means of batches that are nearly independent about their trend.
 fn drift(latencies: &[f64]) -> Option<Trend> {
-    if latencies.len() < FEWEST {
+    if latencies.len() < MIN_REQUESTS {
         return None;
     }
-    let mut count = MOST_BATCHES.min(latencies.len() / 5);
+    let mut count = MAX_BATCHES.min(latencies.len() / 5);
     let means = loop {
         let means = batch_means(latencies, count);
         let next = count * 4 / 5;
-        if next < FEWEST_BATCHES || unbiased_lag_one(&detrended(&means)) <= MOST_CORRELATION {
+        if next < MIN_BATCHES || unbiased_lag_one(&detrended(&means)) <= MAX_CORRELATION {
             break means;
         }
         count = next;
@@ -129,14 +125,12 @@ fn detrended(values: &[f64]) -> Vec<f64> {
     values.iter().enumerate().map(|(at, value)| value - mean - slope * off(at)).collect()
 }
 
-/// The median slope of all pairs (Theil and Sen).
 fn slope(values: &[f64]) -> f64 {
     let pairs = (0..values.len()).flat_map(|i| (i + 1..values.len()).map(move |j| (i, j)));
     let slopes: Vec<f64> = pairs.map(|(i, j)| (values[j] - values[i]) / (j - i) as f64).collect();
     linear(&sorted(&slopes), 0.5)
 }
 
-/// The two-sided p-value of "values neither rise nor fall".
 fn mann_kendall(values: &[f64]) -> f64 {
     let pairs = (0..values.len()).flat_map(|i| (i + 1..values.len()).map(move |j| (i, j)));
     let score: i64 = pairs
@@ -162,7 +156,7 @@ struct Backlog {
 fn backlog(order: &[Arrival]) -> Option<Backlog> {
     let (begin, last) = (order.first()?.at_ns, order.last()?.at_ns);
     let first = begin.checked_add(first_latency(order)?)?;
-    let span = last.checked_sub(first).filter(|span| *span > 0 && order.len() >= FEWEST)?;
+    let span = last.checked_sub(first).filter(|span| *span > 0 && order.len() >= MIN_REQUESTS)?;
     let whole = last.checked_sub(begin)?;
     if span < whole / 2 {
         return None;
@@ -179,11 +173,10 @@ fn backlog(order: &[Arrival]) -> Option<Backlog> {
     let arrivals = order.iter().filter(|request| request.at_ns > first).count() as f64;
     let share = growth / arrivals;
     let is_overload =
-        share > LEAST_BACKLOG && growth > 2.0 * arrivals.sqrt() && mann_kendall(&counts) < LEVEL;
+        share > MIN_BACKLOG && growth > 2.0 * arrivals.sqrt() && mann_kendall(&counts) < DRIFT_LEVEL;
     Some(Backlog { share, is_overload })
 }
 
-/// How long the system takes to fill: the median latency of the first tenth.
 fn first_latency(order: &[Arrival]) -> Option<i64> {
     let first = order.iter().take(order.len().div_ceil(10));
     let latencies: Vec<f64> =
@@ -231,7 +224,6 @@ mod tests {
         }
     }
 
-    /// One server: exponential gaps and services.
     fn queue(random: &mut Random, load: f64, count: usize) -> Vec<Arrival> {
         let (mut at, mut free) = (0.0, 0.0_f64);
         let mut made = Vec::new();

@@ -1,21 +1,17 @@
 //! How many requests at the beginning of a load test are warm-up? MSER-5 (White, 1997): of means of five, leave out
 //! as many as make the standard error of the mean of the rest least.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::series::mean;
 
-/// Neighbours whose mean is one value.
-const BATCH: usize = 5;
+const BATCH_LENGTH: usize = 5;
 /// Fewest requests: below, there is nothing to tell a beginning from.
-const FEWEST: usize = 20;
+const MIN_REQUESTS: usize = 20;
 
 /// A warm-up whose mean differs from that of the rest by less than this share changes nothing.
-const LEAST_CHANGE: f64 = 0.02;
+const MIN_CHANGE: f64 = 0.02;
 
 /// The beginning of a load test that is left out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WarmUp {
     /// Requests to leave out, from the first.
     pub excluded: usize,
@@ -26,25 +22,24 @@ pub struct WarmUp {
 }
 
 /// Of latencies in the order of their scheduled times. At most half is left out.
-#[must_use]
 pub fn warm_up(latencies: &[f64]) -> WarmUp {
     let count = latencies.len();
-    if count < FEWEST || latencies.iter().any(|value| !value.is_finite()) {
+    if count < MIN_REQUESTS || latencies.iter().any(|value| !value.is_finite()) {
         let words = format!("{count} requests: too few to find a warm-up, none is excluded");
         return WarmUp { excluded: 0, is_found: false, words };
     }
-    let means: Vec<f64> = latencies.chunks_exact(BATCH).map(mean).collect();
+    let means: Vec<f64> = latencies.chunks_exact(BATCH_LENGTH).map(mean).collect();
     let half = means.len() / 2;
     let best = least_error(&means, half);
     if best == half {
         let words = "latency changes until the end: no steady part was found, none is excluded".to_owned();
         return WarmUp { excluded: 0, is_found: false, words };
     }
-    let excluded = best * BATCH;
+    let excluded = best * BATCH_LENGTH;
     // A beginning that is like the rest is none: the least error of noise lies anywhere.
     let is_like_the_rest = excluded > 0 && {
         let (before, after) = (mean(&latencies[..excluded]), mean(&latencies[excluded..]));
-        (before - after).abs() <= LEAST_CHANGE * after.abs()
+        (before - after).abs() <= MIN_CHANGE * after.abs()
     };
     let excluded = if is_like_the_rest { 0 } else { excluded };
     let words = match excluded {
@@ -54,7 +49,6 @@ pub fn warm_up(latencies: &[f64]) -> WarmUp {
     WarmUp { excluded, is_found: true, words }
 }
 
-/// The number of values to leave out, up to `most`, for the least squared error of the mean of the rest.
 fn least_error(values: &[f64], most: usize) -> usize {
     // From the end, by Welford's update: sums of squares of large numbers would lose digits.
     let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);

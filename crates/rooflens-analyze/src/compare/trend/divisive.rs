@@ -9,7 +9,6 @@ pub(super) struct Distances {
     between: Vec<f64>,
 }
 
-/// A place to split, and how much the two sides differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Split {
     /// First value of the right side.
@@ -91,7 +90,6 @@ impl Distances {
 mod tests {
     use super::*;
 
-    /// The definition, term by term.
     fn difference(left: &[f64], right: &[f64]) -> f64 {
         let across: f64 = left.iter().flat_map(|a| right.iter().map(move |b| (a - b).abs())).sum();
         let inside = |side: &[f64]| -> f64 {

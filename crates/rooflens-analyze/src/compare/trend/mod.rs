@@ -72,7 +72,6 @@ pub fn change_points(series: &[f64], options: &TrendOptions) -> Vec<ChangePoint>
     merged(series, weak, options)
 }
 
-/// Candidates of all windows, in order.
 fn windows(series: &[f64], window: usize, max_p: f64) -> Vec<usize> {
     let mut found: Vec<usize> = Vec::new();
     let mut start = 0;
@@ -111,7 +110,6 @@ fn divide(series: &[f64], max_p: f64) -> Vec<usize> {
     }
 }
 
-/// Takes out the weakest point until all are strong.
 fn merged(series: &[f64], weak: Vec<usize>, options: &TrendOptions) -> Vec<ChangePoint> {
     let describe = |at: &[usize], place: usize| {
         let start = place.checked_sub(1).map_or(0, |before| at[before]);
@@ -138,7 +136,6 @@ fn merged(series: &[f64], weak: Vec<usize>, options: &TrendOptions) -> Vec<Chang
     points
 }
 
-/// The first that no other beats.
 fn first_where(points: &[ChangePoint], beats: impl Fn(&ChangePoint, &ChangePoint) -> bool) -> Option<usize> {
     (0..points.len()).reduce(|best, new| if beats(&points[new], &points[best]) { new } else { best })
 }

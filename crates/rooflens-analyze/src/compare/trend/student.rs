@@ -4,7 +4,6 @@
 
 use libm::lgamma;
 
-/// What is known of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Moments {
     pub(crate) count: f64,

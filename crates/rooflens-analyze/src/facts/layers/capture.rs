@@ -3,14 +3,14 @@
 //! While a graph is captured the model's code runs as ever, but its launches only add to the graph. A trace of
 //! it has the modules around each launch and, on ROCm, the name of the kernel, but nothing on the device.
 
-use std::collections::HashMap;
-
 use rooflens_schema::tables::{ActivityKind, ApiKind};
 use rooflens_schema::{NameId, Opt, RankTables};
 
 use super::super::api_kind;
 use super::super::launches::Launches;
 use super::super::modules::Place;
+
+use crate::by_name::FastMap;
 
 /// Share of a replay's kernels that must be found in a graph for it to be that graph.
 const LEAST_MATCH: f64 = 0.8;
@@ -24,10 +24,8 @@ pub struct Capture {
     graphs: Vec<Vec<Captured>>,
 }
 
-/// A launch into a graph.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Captured {
-    /// Name of the kernel, where the trace tells.
     kernel: Option<String>,
     module: Option<String>,
     layer: Option<i32>,
@@ -70,7 +68,6 @@ impl Capture {
     }
 
     /// How many launches were captured.
-    #[must_use]
     pub fn launches(&self) -> usize {
         self.graphs.iter().map(Vec::len).sum()
     }
@@ -85,7 +82,7 @@ pub(in super::super) fn from_capture(
     launches: &Launches,
     capture: &Capture,
 ) -> usize {
-    let mut replays: HashMap<(i32, i64), Vec<usize>, foldhash::fast::RandomState> = HashMap::default();
+    let mut replays: FastMap<(i32, i64), Vec<usize>> = FastMap::default();
     for row in 0..tables.kernels.len() {
         let call = launches.of(row).filter(|&call| tables.api.kind[call] == ApiKind::GraphLaunch);
         if let (Some(_), Some(id)) = (call, tables.kernels.corr_id[row].get()) {
@@ -124,7 +121,6 @@ pub(in super::super) fn from_capture(
     placed
 }
 
-/// Which activity of a replay is which launch of a graph, if it is that graph's replay.
 fn pairs(tables: &RankTables, rows: &[usize], graph: &[Captured]) -> Option<Vec<(usize, usize)>> {
     let kernels = &tables.kernels;
     if graph.iter().all(|launch| launch.kernel.is_none()) {

@@ -5,8 +5,6 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-
 use rooflens_schema::RankTables;
 use rooflens_schema::tables::ApiKind;
 
@@ -14,6 +12,7 @@ pub use capture::Capture;
 pub(super) use capture::from_capture;
 
 use super::launches::Launches;
+use crate::by_name::FastMap;
 use crate::kernel_catalog::KernelClass;
 use pattern::Kernel;
 
@@ -25,9 +24,7 @@ const LONG_REPLAY: usize = 64;
 enum Together {
     /// Those of a step: of its graph replays and between them.
     Phase(i32),
-    /// Those of one long replay.
     Replay(i64),
-    /// All others of the device.
     Rest,
 }
 
@@ -62,14 +59,13 @@ pub(super) fn from_pattern(tables: &mut RankTables, launches: &Launches) {
     }
 }
 
-/// Rows of `kernels` that are looked at together, in the order they ran.
 fn sequences(tables: &RankTables, launches: &Launches) -> Vec<(Together, Vec<u32>)> {
     let kernels = &tables.kernels;
     let replay = |row: usize| {
         let call = launches.of(row).filter(|&call| tables.api.kind[call] == ApiKind::GraphLaunch);
         call.and_then(|_| kernels.corr_id[row].get())
     };
-    let mut replayed: HashMap<i64, usize, foldhash::fast::RandomState> = HashMap::default();
+    let mut replayed: FastMap<i64, usize> = FastMap::default();
     for row in (0..kernels.len()).filter(|&row| !kernels.phase_id[row].is_some()) {
         if let Some(id) = replay(row) {
             *replayed.entry(id).or_default() += 1;
@@ -94,7 +90,7 @@ fn sequences(tables: &RankTables, launches: &Launches) -> Vec<(Together, Vec<u32
 /// Where one replay is most of the kernels, those of replays alone: what runs beside a graph of the whole
 /// model, on another stream, is no part of its layers.
 fn of_one_graph(mut rows: Vec<u32>, replay: &dyn Fn(usize) -> Option<i64>) -> Vec<u32> {
-    let mut sizes: HashMap<i64, usize, foldhash::fast::RandomState> = HashMap::default();
+    let mut sizes: FastMap<i64, usize> = FastMap::default();
     for id in rows.iter().filter_map(|&row| replay(row as usize)) {
         *sizes.entry(id).or_default() += 1;
     }
@@ -104,7 +100,6 @@ fn of_one_graph(mut rows: Vec<u32>, replay: &dyn Fn(usize) -> Option<i64>) -> Ve
     rows
 }
 
-/// Whether operators or ranges are those of training.
 fn trains(tables: &RankTables) -> bool {
     let mut is_name = vec![false; tables.names.len()];
     for name in tables.ops.name_id.iter().chain(&tables.phases.name_id) {
@@ -115,7 +110,6 @@ fn trains(tables: &RankTables) -> bool {
     })
 }
 
-/// The class of each name that is a kernel's.
 fn classes(tables: &RankTables) -> Vec<KernelClass> {
     let described = &tables.kernel_dim;
     let class = |name: &str| {

@@ -5,9 +5,9 @@
 //! Anchors hold where kernels are missing, added or other in some layers (the first and the last, every
 //! second one, those with experts), which a fixed distance does not.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::by_name::FastMap;
 use crate::kernel_catalog::KernelClass;
 
 /// Fewer repetitions are no layers.
@@ -25,7 +25,6 @@ const ONE_ATTENTION: usize = 4;
 /// How often a sequence is cut again before, behind and inside what was found.
 const DEEPEST: usize = 12;
 
-/// A kernel in a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kernel {
     pub(crate) name: u32,
@@ -57,14 +56,10 @@ pub(super) fn find(sequence: &[Kernel], one_pass: bool) -> Vec<Option<i32>> {
     layers
 }
 
-/// Layers that follow one another.
 #[derive(Debug, Clone, PartialEq)]
 struct Stretch {
-    /// First kernel of each layer.
     starts: Vec<usize>,
-    /// Behind the last kernel of the last layer.
     end: usize,
-    /// Whether it is one of several steps that were found in one sequence.
     is_step: bool,
 }
 
@@ -84,13 +79,12 @@ fn cut(sequence: &[Kernel], range: Range<usize>, depth: usize, found: &mut Vec<S
     cut(sequence, behind, depth - 1, found);
 }
 
-/// The best way to cut a part of the sequence into layers.
 fn best(sequence: &[Kernel], range: Range<usize>) -> Option<Stretch> {
-    let mut places: HashMap<u32, Vec<usize>, foldhash::fast::RandomState> = HashMap::default();
+    let mut places: FastMap<u32, Vec<usize>> = FastMap::default();
     for at in range.clone() {
         places.entry(sequence[at].name).or_default().push(at);
     }
-    let mut by_count: HashMap<usize, Vec<Vec<usize>>, foldhash::fast::RandomState> = HashMap::default();
+    let mut by_count: FastMap<usize, Vec<Vec<usize>>> = FastMap::default();
     for places in places.into_values().filter(|places| places.len() >= FEWEST_LAYERS) {
         by_count.entry(places.len()).or_default().push(places);
     }
@@ -221,7 +215,6 @@ fn score(sequence: &[Kernel], range: &Range<usize>, stretch: &Stretch, anchors: 
     Some(explained * one.max(0.9 * likeness))
 }
 
-/// How often attention runs in a layer.
 fn attentions(layer: &[Kernel]) -> usize {
     let mut count = 0;
     let mut last: Option<usize> = None;
@@ -236,7 +229,7 @@ fn attentions(layer: &[Kernel]) -> usize {
 
 /// Kernels of the same class in both, of all in either, 0 to 1.
 fn likeness(a: &[Kernel], b: &[Kernel]) -> f64 {
-    let mut difference: HashMap<(KernelClass, u32), i64, foldhash::fast::RandomState> = HashMap::default();
+    let mut difference: FastMap<(KernelClass, u32), i64> = FastMap::default();
     // An unknown kernel is like itself only.
     let key =
         |kernel: &Kernel| (kernel.class, if kernel.class == KernelClass::Other { kernel.name } else { 0 });
@@ -254,7 +247,7 @@ fn likeness(a: &[Kernel], b: &[Kernel]) -> f64 {
 /// embedding. All steps must have the same number of layers.
 fn steps(sequence: &[Kernel], range: &Range<usize>, stretch: &Stretch) -> Option<Vec<Range<usize>>> {
     let layers = stretch.starts.len();
-    let mut inside: HashMap<u32, usize, foldhash::fast::RandomState> = HashMap::default();
+    let mut inside: FastMap<u32, usize> = FastMap::default();
     for kernel in &sequence[stretch.starts[0]..stretch.end] {
         *inside.entry(kernel.name).or_default() += 1;
     }

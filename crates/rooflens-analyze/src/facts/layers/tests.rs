@@ -1,12 +1,12 @@
 //! Made sequences: planted layers are found again, kernel by kernel.
 
-use rooflens_schema::tables::{ActivityKind, ApiKind, ApiRow, FrameRow, KernelRow};
-use rooflens_schema::{NameId, Opt, RankTables};
+use rooflens_schema::RankTables;
+use rooflens_schema::tables::ApiKind;
 
 use super::super::{captured, derive_with};
 use super::pattern::{Kernel, find};
 use crate::kernel_catalog::KernelClass::{self, *};
-use crate::sample::Random;
+use crate::sample::{Random, Sample};
 
 /// Kernels by name: the same word is the same kernel. The class is what stands before the colon.
 struct Words(Vec<&'static str>);
@@ -30,6 +30,10 @@ impl Words {
 
 type Layer = Vec<&'static str>;
 
+fn words(text: &'static str) -> Layer {
+    text.split(' ').collect()
+}
+
 /// A pass: what stands before, the layers, what stands behind; and what is to be found.
 fn pass(
     before: &[&'static str],
@@ -47,28 +51,13 @@ fn pass(
     (Words(Vec::new()).sequence(&words), truth)
 }
 
-const QWEN: [&str; 15] = [
-    "norm:add",
-    "gemm:qkv",
-    "copy:q",
-    "norm:qk",
-    "copy:q",
-    "norm:qk",
-    "rope",
-    "kv_cache",
-    "attention:main",
-    "attention:reduce",
-    "gemm:o",
-    "norm:add",
-    "gemm:up",
-    "activation",
-    "gemm:down",
-];
+const QWEN: &str = "norm:add gemm:qkv copy:q norm:qk copy:q norm:qk rope kv_cache attention:main attention:reduce \
+                    gemm:o norm:add gemm:up activation gemm:down";
 const BEFORE: [&str; 3] = ["elementwise:positions", "kv_cache:tables", "embedding"];
 const BEHIND: [&str; 4] = ["norm:add", "gemm:head", "elementwise:scale", "sampling:argmax"];
 
 fn qwen(layers: usize) -> Vec<Layer> {
-    let mut layers = vec![QWEN.to_vec(); layers];
+    let mut layers = vec![words(QWEN); layers];
     layers[0][0] = "norm:first";
     layers
 }
@@ -91,26 +80,10 @@ fn one_kernel_more_in_a_layer_and_one_less() {
 
 /// Twelve times two layers, sliding and full attention, 17 and 18 kernels; a copy that the first layer lacks.
 fn alternating() -> Vec<Layer> {
-    let sliding: Layer = [
-        "norm:add",
-        "gemm:qkv",
-        "elementwise:cast",
-        "rope",
-        "kv_cache",
-        "attention:2d",
-        "gemm:o",
-        "norm:add",
-        "gemm:router",
-        "copy:pad",
-        "moe:topk",
-        "moe:sum",
-        "moe:memset",
-        "moe:compute",
-        "moe:up",
-        "moe:down",
-        "moe:finalize",
-    ]
-    .to_vec();
+    let sliding = words(
+        "norm:add gemm:qkv elementwise:cast rope kv_cache attention:2d gemm:o norm:add gemm:router copy:pad moe:topk \
+         moe:sum moe:memset moe:compute moe:up moe:down moe:finalize",
+    );
     let mut full = sliding.clone();
     full.splice(5..6, ["attention:3d", "attention:segments"]);
     let mut layers: Vec<Layer> =
@@ -128,23 +101,13 @@ fn alternating_attention_is_two_layers_a_period() {
 
 #[test]
 fn experts_after_dense_layers() {
-    let attention = ["norm:add", "gemm:qkv_a", "norm:qk", "gemm:qkv_b", "rope", "attention:mla", "gemm:o"];
-    let dense = [&attention[..], &["norm:add", "gemm:up", "activation", "gemm:down"]].concat();
-    let routed: Vec<&'static str> = [
-        &attention[..],
-        &[
-            "norm:add",
-            "gemm:router",
-            "moe:topk",
-            "moe:align",
-            "moe:up",
-            "activation:moe",
-            "moe:down",
-            "moe:sum",
-        ],
-        &["elementwise:shared"],
-    ]
-    .concat();
+    let dense = words(
+        "norm:add gemm:qkv_a norm:qk gemm:qkv_b rope attention:mla gemm:o norm:add gemm:up activation gemm:down",
+    );
+    let routed = words(
+        "norm:add gemm:qkv_a norm:qk gemm:qkv_b rope attention:mla gemm:o norm:add gemm:router moe:topk moe:align moe:up \
+         activation:moe moe:down moe:sum elementwise:shared",
+    );
     let layers: Vec<Layer> = (0..61).map(|i| if i < 3 { dense.clone() } else { routed.clone() }).collect();
     let (sequence, truth) = pass(&BEFORE, &layers, &BEHIND);
     assert_eq!(find(&sequence, true), truth);
@@ -163,18 +126,7 @@ fn one_in_six_layers_is_another() {
 #[test]
 fn half_a_layer_is_no_layer() {
     // Norms and additions come evenly, twice a layer.
-    let layer = vec![
-        "norm",
-        "gemm",
-        "attention",
-        "gemm",
-        "elementwise:add",
-        "norm",
-        "gemm",
-        "activation",
-        "gemm",
-        "elementwise:add",
-    ];
+    let layer = words("norm gemm attention gemm elementwise:add norm gemm activation gemm elementwise:add");
     let (sequence, truth) = pass(&["embedding"], &vec![layer; 12], &["norm", "gemm:head", "sampling"]);
     assert_eq!(find(&sequence, true), truth);
 }
@@ -196,33 +148,22 @@ fn several_steps_in_one_sequence_begin_anew() {
 
 #[test]
 fn two_passes_with_other_kernels_are_both_found() {
-    let prefill: Vec<Layer> = vec![
-        vec![
-            "norm:add",
-            "gemm:big_qkv",
-            "rope",
-            "attention:flash",
-            "gemm:big_o",
-            "norm:add",
-            "gemm:big_up",
-            "activation",
-            "gemm:big_down"
-        ];
-        36
-    ];
-    let mut words: Vec<&'static str> = BEFORE.to_vec();
+    let layer =
+        "norm:add gemm:big_qkv rope attention:flash gemm:big_o norm:add gemm:big_up activation gemm:big_down";
+    let prefill = vec![words(layer); 36];
+    let mut sequence = BEFORE.to_vec();
     let mut truth = vec![None; BEFORE.len()];
     for (layers, behind) in [(prefill, &BEHIND[..]), (qwen(36), &BEHIND[..])] {
         for (index, layer) in layers.iter().enumerate() {
-            words.extend(layer);
+            sequence.extend(layer);
             truth.extend(layer.iter().map(|_| Some(index as i32)));
         }
-        words.extend(behind);
+        sequence.extend(behind);
         truth.extend(behind.iter().map(|_| None));
-        words.push("embedding");
+        sequence.push("embedding");
         truth.push(None);
     }
-    assert_eq!(find(&Words(Vec::new()).sequence(&words), false), truth);
+    assert_eq!(find(&Words(Vec::new()).sequence(&sequence), false), truth);
 }
 
 #[test]
@@ -256,47 +197,26 @@ fn noise_has_no_layers() {
 
 /// A trace of calls, each `(name, kernel, module)`, one a microsecond, and of the kernels of graph launches.
 fn trace(calls: &[(&str, Option<&str>, Option<&str>)], replays: &[&[&str]]) -> RankTables {
-    let mut tables = RankTables::default();
+    let mut sample = Sample::new(0);
     for (at, (call, kernel, module)) in calls.iter().enumerate() {
-        let (ts_ns, name_id) = (at as i64 * 1000, tables.names.add(call));
-        let kernel_id = kernel.map(|kernel| tables.names.add(kernel)).into();
-        let row = ApiRow { tid: 1, ts_ns, dur_ns: 500, name_id, ..call_row() };
-        tables.api.push(ApiRow { kernel_id, ..row });
+        let ts = at as i64 * 1000;
+        sample.api(1, ts, 500, call, ApiKind::Other, None);
+        sample.tables.api.kernel_id[at] = kernel.map(|kernel| sample.tables.names.add(kernel)).into();
         if let Some(module) = module {
-            let name_id = tables.names.add(&format!("nn.Module: {module}"));
-            tables.frames.push(FrameRow { tid: 1, ts_ns: ts_ns - 100, dur_ns: 800, name_id });
+            sample.frame(1, ts - 100, 800, &format!("nn.Module: {module}"));
         }
     }
     let mut now = 1_000_000;
     for (replay, kernels) in replays.iter().enumerate() {
-        let name_id = tables.names.add("cudaGraphLaunch");
-        let corr_id = Opt::some(replay as i64);
-        tables.api.push(ApiRow { tid: 1, ts_ns: now, dur_ns: 500, name_id, corr_id, ..call_row() });
+        sample.api(1, now, 500, "cudaGraphLaunch", ApiKind::Other, Some(replay as i64));
         for kernel in *kernels {
             now += 1000;
-            let row = KernelRow::new(0, 7, now, 900, tables.names.add(kernel), ActivityKind::Kernel);
-            tables.kernels.push(KernelRow { corr_id, ..row });
+            sample.kernel(0, 7, now, 900, kernel, "other").corr(replay as i64);
         }
     }
-    tables
+    sample.tables
 }
 
-fn call_row() -> ApiRow {
-    ApiRow {
-        pid: Opt::NONE,
-        tid: 0,
-        ts_ns: 0,
-        dur_ns: 0,
-        name_id: NameId::EMPTY,
-        kind: ApiKind::Other,
-        corr_id: Opt::NONE,
-        ext_id: Opt::NONE,
-        op_id: Opt::NONE,
-        kernel_id: Opt::NONE,
-    }
-}
-
-/// Layer and module of each kernel, after the capture was held against the replays.
 fn placed(capture: RankTables, mut replays: RankTables) -> Vec<(Option<i32>, String)> {
     derive_with(&mut replays, Some(&captured(capture)));
     let kernels = &replays.kernels;

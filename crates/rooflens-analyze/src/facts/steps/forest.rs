@@ -19,23 +19,16 @@ const DEEPEST: usize = 256;
 
 /// Ranges and the range that each lies in, which stands before it.
 pub(super) struct Forest {
-    /// Rows of `phases`, by start, the longest first.
     pub(crate) rows: Vec<usize>,
-    /// For each of them, the place in `rows` of what it lies in.
     pub(crate) parents: Vec<Option<usize>>,
 }
 
-/// Start and end of a row.
 pub(super) fn span(phases: &Phases, row: usize) -> (i64, i64) {
     interval::span(phases.ts_ns[row], phases.dur_ns[row])
 }
 
-fn overlap(a: (i64, i64), b: (i64, i64)) -> i64 {
-    a.1.min(b.1).saturating_sub(a.0.max(b.0)).max(0)
-}
-
 fn covers(outer: (i64, i64), inner: (i64, i64), (part, of): (i64, i64)) -> bool {
-    overlap(outer, inner).saturating_mul(of) >= interval::length(inner).saturating_mul(part)
+    interval::overlap(outer, inner).saturating_mul(of) >= interval::length(inner).saturating_mul(part)
 }
 
 impl Forest {
@@ -52,7 +45,6 @@ impl Forest {
         forest
     }
 
-    /// Of ranges on devices.
     pub(crate) fn of_devices(tables: &RankTables, rows: Vec<usize>) -> Self {
         let phases = &tables.phases;
         let same = |outer: usize, inner: usize| {
@@ -83,7 +75,6 @@ impl Forest {
         Forest { rows, parents }
     }
 
-    /// Puts ranges of one thread into those of others.
     fn adopt(&mut self, phases: &Phases, work: &OwnWork) {
         let mut active: Vec<usize> = Vec::new();
         for place in 0..self.rows.len() {
@@ -112,7 +103,6 @@ fn keep_last(open: &mut Vec<usize>) {
 
 /// What threads did themselves: calls that launch; where a trace has none, operators.
 struct OwnWork {
-    /// Thread and time, in order.
     times: Vec<(i64, i64)>,
 }
 
@@ -128,7 +118,6 @@ impl OwnWork {
         OwnWork { times }
     }
 
-    /// Whether the thread of a range worked in it.
     fn has(&self, phases: &Phases, row: usize) -> bool {
         let Some(tid) = phases.tid[row].get() else { return false };
         let (start, end) = span(phases, row);
@@ -137,7 +126,6 @@ impl OwnWork {
     }
 }
 
-/// A name without its numbers: what repeats has the same.
 pub(super) fn without_numbers(names: &rooflens_schema::Names, id: NameId) -> String {
     names.get(id).chars().filter(|character| !character.is_ascii_digit()).collect()
 }

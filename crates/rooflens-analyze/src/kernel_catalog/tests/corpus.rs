@@ -36,7 +36,6 @@ fn traces(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Device time in microseconds by class; empty for a trace without kernels.
 fn device_us_by_class(trace: &Path) -> HashMap<KernelClass, f64> {
     let output = Command::new("gzip").arg("-dc").arg(trace).output().unwrap();
     assert!(output.status.success(), "{}", trace.display());

@@ -19,60 +19,38 @@ fn check(name: &str) {
 
 #[test]
 fn brackets_need_not_match() {
-    for name in [
-        "<",
-        ">",
-        "(",
-        ")",
-        "::",
-        ":",
-        " ",
-        "void ",
+    let short = [
+        "<", ">", "(", ")", "::", ":", " ", "void ", "a<b", "a>b", "a<b>>c", "f(", "f)", "<>()", "a::",
+        "::a", "a<<<<b>>", "x->y<z>", "{lambda",
+    ];
+    let long = [
         "void void",
-        "a<b",
-        "a>b",
-        "a<b>>c",
-        "f(",
-        "f)",
-        "<>()",
-        "a::",
-        "::a",
-        "a<<<<b>>",
         "operator<",
-        "x->y<z>",
-        "{lambda",
         "[lambda()",
         "(anonymous namespace)::",
         "<unnamed>::",
         "void (anonymous namespace)::f<(anonymous namespace)::g>((anonymous namespace)::h)",
         "f<cute::tuple<cute::C<",
         "std::enable_if<(((8)>(0)))&&x::y, void>::type a::b<c>(d)",
-    ] {
+    ];
+    for name in short.iter().chain(&long) {
         check(name);
     }
 }
 
 #[test]
 fn mangling_need_not_be_right() {
-    for name in [
-        "_Z",
-        "_ZN",
-        "_ZNE",
-        "_ZN3ab",
+    let short = ["_Z", "_ZN", "_ZNE", "_ZN3ab", "_Z3foov", "_ZN1aE", "_ZN2ck3", "_ZNS", "_ZND", "_ZNL"];
+    let long = [
         "_ZN99999999999999999999a",
-        "_Z3foov",
-        "_ZN1aE",
-        "_ZN2ck3",
-        "_ZNS",
-        "_ZND",
-        "_ZNL",
         "_ZN3fooIL",
         "_ZN3fooILi",
         "_ZN3fooIDF",
         "_ZN4für1E",
         "_ZN3\u{1F600}E",
         "_ZN18446744073709551615aE",
-    ] {
+    ];
+    for name in short.iter().chain(&long) {
         check(name);
     }
 }
@@ -88,30 +66,12 @@ fn any_letters_may_stand_in_a_name() {
 
 #[test]
 fn very_long_names_take_linear_time() {
-    for piece in [
-        "a",
-        "<",
-        ">",
-        "(",
-        ")",
-        "::",
-        "a<b>(c)",
-        "_ZN3foo",
-        "1a",
-        "Li1E",
-        "float",
-        "tuple<",
-        "C<128>, ",
-        "at::native::",
-        "…",
-        "void ",
-        "_",
-        "9",
-        "(anonymous namespace)::",
-        "elementwise_kernel<",
-        ")(",
-        "><",
-    ] {
+    let short = [
+        "a", "<", ">", "(", ")", "::", "a<b>(c)", "_ZN3foo", "1a", "Li1E", "float", "tuple<", "C<128>, ",
+        "…", "void ", "_", "9", ")(", "><",
+    ];
+    let long = ["at::native::", "(anonymous namespace)::", "elementwise_kernel<"];
+    for piece in short.iter().chain(&long) {
         check(&piece.repeat(100_000 / piece.len()));
         check(&format!("_ZN1aI{}", piece.repeat(100_000 / piece.len())));
         check(&format!(

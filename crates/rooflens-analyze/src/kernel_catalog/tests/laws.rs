@@ -107,7 +107,6 @@ fn every_class_is_given_by_a_rule() {
     }
 }
 
-/// A rule that comes after one that always matches first is dead, and so is a word of it.
 #[test]
 fn every_word_of_every_rule_can_decide() {
     let catalog = Catalog::embedded();
@@ -159,7 +158,6 @@ fn names_for(file: &KernelFile, rule: &RuleText<KernelClass>) -> Vec<(String, Ve
     each_prefix.chain(each_any).collect()
 }
 
-/// Whether this rule is the one that speaks for a name.
 fn decides(catalog: &Catalog, name: &str, file: &KernelRules, number: usize) -> bool {
     let mut found = Found::new(&catalog.patterns);
     catalog.patterns.scan(name, |word: WordId, at| found.insert(word, at == 0));

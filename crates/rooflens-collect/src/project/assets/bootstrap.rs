@@ -14,9 +14,7 @@ use crate::project::error::{ProjectError, Result, list_of};
 use crate::project::hub;
 use crate::project::yaml_data::from_yaml;
 
-/// The version of the file that is supported.
 const SCHEMA: u64 = 1;
-/// The folder of a dataset that its link is.
 const SOURCE_DATA: &str = "source-data";
 
 /// What a project needs from outside.
@@ -37,7 +35,6 @@ pub struct Asset {
     /// Where it appears, from the project's folder.
     pub(super) target: PathBuf,
     pub(super) source: AssetSource,
-    /// Globs of files that must be there.
     pub(super) required: Vec<String>,
     /// Files and their SHA-256, in lower-case hexadecimal digits.
     pub(super) sha256: Vec<(PathBuf, String)>,
@@ -56,7 +53,6 @@ pub enum AssetKind {
 
 impl AssetKind {
     /// Its name in tables.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             AssetKind::Model => "model",
@@ -64,7 +60,6 @@ impl AssetKind {
         }
     }
 
-    /// The folder and the section of the kind.
     pub(super) fn plural(self) -> &'static str {
         match self {
             AssetKind::Model => "models",
@@ -73,12 +68,9 @@ impl AssetKind {
     }
 }
 
-/// Where an asset is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AssetSource {
-    /// A file or folder below a root.
     Path { root: StorageRoot, path: PathBuf },
-    /// A branch, a tag or a commit of a repository in a hub cache.
     Hub { repository: String, revision: String },
 }
 
@@ -103,10 +95,8 @@ impl StorageRoot {
     }
 }
 
-/// An archive to unpack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Extraction {
-    /// From the asset's source.
     pub(super) archive: PathBuf,
     /// The folder that it becomes, from the project's folder.
     pub(super) into: PathBuf,
@@ -150,7 +140,6 @@ struct WrittenSource {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum WrittenChecksums {
-    /// A file as `sha256sum` writes it.
     File(String),
     Map(BTreeMap<String, String>),
 }
@@ -167,9 +156,6 @@ struct WrittenExtraction {
 
 impl Bootstrap {
     /// Reads a file; lists of checksums that it names are next to it.
-    ///
-    /// # Errors
-    /// If it cannot be read or is not valid.
     pub fn load(path: &Path) -> Result<Self> {
         let written: WrittenFile = from_yaml(&read_text(path)?, &path.display().to_string())?;
         if written.schema != SCHEMA {
@@ -194,9 +180,6 @@ impl Bootstrap {
     }
 
     /// Only the assets with these names; all if none are given.
-    ///
-    /// # Errors
-    /// If no asset has a name.
     pub fn select(mut self, names: &[String]) -> Result<Self> {
         let known: Vec<String> = self.assets.iter().map(|asset| asset.name.clone()).collect();
         if let Some(name) = names.iter().find(|name| !known.contains(name)) {
@@ -207,7 +190,6 @@ impl Bootstrap {
         Ok(self)
     }
 
-    /// The path of a root: from its variable, else from the file.
     pub(super) fn root(
         &self,
         root: StorageRoot,
@@ -218,7 +200,6 @@ impl Bootstrap {
         hub::path_of_variable(environment, project, root.variable()).or_else(of_file)
     }
 
-    /// The hub caches to look in, in order.
     pub(super) fn hub_caches(&self, environment: &EnvironmentLookup, project: &Path) -> Vec<PathBuf> {
         hub::caches(environment, project, self.roots.get(&StorageRoot::HfSnapshots).map(String::as_str))
     }
@@ -354,7 +335,6 @@ fn check_overlaps(assets: &[Asset]) -> Result<()> {
     Ok(())
 }
 
-/// A glob over the paths of an asset's files.
 fn pattern(text: &str) -> std::result::Result<Pattern, String> {
     plain_path(text)?;
     Pattern::new(text).map_err(|error| error.msg.to_owned())

@@ -1,7 +1,6 @@
 //! The project's folder, what is at a path, and the files of an asset.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -26,9 +25,6 @@ pub struct Project {
 
 impl Project {
     /// The project in a folder.
-    ///
-    /// # Errors
-    /// If the folder does not exist.
     pub fn open(folder: &Path) -> Result<Self> {
         let root = fs::canonicalize(folder).map_err(|error| ProjectError::unreadable(folder, error))?;
         match root.is_dir() {
@@ -40,7 +36,6 @@ impl Project {
     }
 
     /// The folder.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -79,7 +74,6 @@ impl Project {
     }
 }
 
-/// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Missing,
@@ -87,7 +81,6 @@ pub(super) enum Kind {
     File(u64),
     Folder,
     Link,
-    /// A socket, a pipe or a device.
     Other,
 }
 
@@ -96,7 +89,6 @@ pub(super) fn kind(path: &Path) -> io::Result<Kind> {
     kind_of(fs::symlink_metadata(path))
 }
 
-/// What a path leads to, through links.
 pub(super) fn kind_behind(path: &Path) -> io::Result<Kind> {
     kind_of(fs::metadata(path))
 }
@@ -151,7 +143,6 @@ pub(super) fn check_name(within: &str, name: &str) -> Result<()> {
     problem.map_or(Ok(()), |problem| Err(ProjectError::usage(format!("{within}: '{name}' {problem}"))))
 }
 
-/// The text of a file of reasonable size.
 pub(super) fn read_text(path: &Path) -> Result<String> {
     let size = fs::metadata(path).map_err(|error| ProjectError::unreadable(path, error))?.len();
     if size > MAX_TEXT_BYTES {
@@ -161,7 +152,6 @@ pub(super) fn read_text(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| ProjectError::unreadable(path, error))
 }
 
-/// The names of the visible folders in a folder, sorted.
 pub(super) fn folders_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -184,22 +174,16 @@ pub enum Ignored {
 
 /// Whether git ignores a path of a project. A pattern that ends in `/` matches folders only, and a link to a folder is
 /// not a folder.
-#[must_use]
 pub fn ignored(project: &Path, relative: &Path, is_folder: bool) -> Ignored {
     // `./` keeps a name such as `:(glob)x` from being read as a pattern.
-    let mut argument = Path::new(".").join(relative).into_os_string();
-    if is_folder {
-        argument.push("/");
-    }
-    let question = [OsStr::new("check-ignore"), OsStr::new("--quiet"), OsStr::new("--"), &argument];
-    match Git::at(project).with_patterns().code(&question).ok().flatten() {
+    let path = format!("./{}{}", relative.display(), if is_folder { "/" } else { "" });
+    match Git::at(project).with_patterns().code(&["check-ignore", "--quiet", "--", &path]).ok().flatten() {
         Some(0) => Ignored::Yes,
         Some(1) => Ignored::No,
         _ => Ignored::Unknown,
     }
 }
 
-/// What to do about a path that git would track.
 pub(super) fn ignore_hint(path: &Path) -> String {
     format!("add this line to .gitignore: /{}", literal(&path.to_string_lossy()))
 }
@@ -215,7 +199,6 @@ pub struct AssetSize {
     pub is_complete: bool,
 }
 
-/// A file of an asset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListedFile {
     /// From the listing's folder, with `/`.
@@ -226,7 +209,6 @@ pub(super) struct ListedFile {
 /// The files below a folder, sorted by the bytes of their paths.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Listing {
-    /// The folder that paths start from.
     pub(super) folder: PathBuf,
     pub(super) files: Vec<ListedFile>,
     /// What could not be read, and names that are not UTF-8.

@@ -64,7 +64,6 @@ pub enum Action {
 
 impl Action {
     /// Whether it changes something.
-    #[must_use]
     pub fn is_change(self) -> bool {
         matches!(self, Action::Link | Action::Relink | Action::Extract)
     }
@@ -172,19 +171,16 @@ pub enum ExtractionState {
 
 impl AssetStatus {
     /// Whether it is at its place, as a link or real.
-    #[must_use]
     pub fn is_there(&self) -> bool {
         matches!(self.state, AssetState::Linked | AssetState::Real)
     }
 
     /// Whether every archive is unpacked.
-    #[must_use]
     pub fn is_unpacked(&self) -> bool {
         self.extractions.iter().all(|extraction| extraction.state == ExtractionState::Extracted)
     }
 }
 
-/// Where an asset is stored.
 struct Located {
     path: PathBuf,
     commit: Option<String>,
@@ -271,7 +267,6 @@ fn locate_repository(caches: &[PathBuf], folder: &str, revision: &str) -> Result
 }
 
 /// Compares what a project needs with what is there. Reads only.
-#[must_use]
 pub fn plan(project: &Project, bootstrap: &Bootstrap, environment: &EnvironmentLookup) -> Vec<AssetStep> {
     let mut steps = Vec::new();
     for asset in &bootstrap.assets {
@@ -442,12 +437,12 @@ fn perform(project: &Project, step: &AssetStep, watch: &mut dyn AssetObserver) -
         }
         // Fails if anything is there: a link never replaces something.
         Action::Link => symlink(to, &place).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => changed(&step.path),
+            io::ErrorKind::AlreadyExists => ProjectError::changed(&step.path),
             _ => ProjectError::unwritable(&step.path, error),
         })?,
         Action::Relink => {
             if fs::read_link(&place).ok() != step.from {
-                return Err(changed(&step.path));
+                return Err(ProjectError::changed(&step.path));
             }
             // Renamed over the old link, so that there always is one.
             let new = place.with_file_name(staging_name(&place));
@@ -462,13 +457,7 @@ fn perform(project: &Project, step: &AssetStep, watch: &mut dyn AssetObserver) -
     Ok(None)
 }
 
-pub(super) fn changed(path: &Path) -> ProjectError {
-    ProjectError::environment(format!("'{}' has changed since the plan was made", path.display()))
-        .hint("run the command again")
-}
-
 /// Looks at what is there of each asset. Reads only.
-#[must_use]
 pub fn status(project: &Project, bootstrap: &Bootstrap, environment: &EnvironmentLookup) -> Vec<AssetStatus> {
     let status = |asset: &Asset| asset_status(project, asset, locate(asset, bootstrap, environment, project));
     bootstrap.assets.iter().map(status).collect()
@@ -541,7 +530,6 @@ fn asset_status(project: &Project, asset: &Asset, located: Result<Located>) -> A
 }
 
 /// The class of the first failure of a plan; a stop comes first.
-#[must_use]
 pub fn failure(outcomes: &[AssetOutcome]) -> Option<FaultClass> {
     let classes: Vec<FaultClass> = outcomes.iter().filter_map(|it| Some(it.error.as_ref()?.class)).collect();
     classes.iter().find(|class| **class == FaultClass::Interrupted).or(classes.first()).copied()

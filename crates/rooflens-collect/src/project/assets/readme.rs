@@ -52,9 +52,6 @@ pub struct Readme {
 }
 
 /// Looks at the top level of a dataset's source data. Reads only.
-///
-/// # Errors
-/// If the dataset has none, or it cannot be read.
 pub fn first_level(project: &Project, dataset: &str) -> Result<DatasetTree> {
     let folder = project.root().join(dataset_folder(project, dataset)?).join(FOLDER);
     let names = fs::read_dir(&folder).map_err(|error| ProjectError::unreadable(&folder, error))?;
@@ -78,9 +75,6 @@ pub fn first_level(project: &Project, dataset: &str) -> Result<DatasetTree> {
 }
 
 /// The README of a dataset with these lines in its block. Reads only.
-///
-/// # Errors
-/// If the dataset does not exist, its README cannot be read, or the marks in it are not one pair.
 pub fn plan_readme(project: &Project, dataset: &str, lines: &[String]) -> Result<Readme> {
     let path = dataset_folder(project, dataset)?.join(FILE);
     let place = project.inside(&path)?;
@@ -122,9 +116,6 @@ pub fn plan_readme(project: &Project, dataset: &str, lines: &[String]) -> Result
 }
 
 /// Writes a README that is not up to date.
-///
-/// # Errors
-/// If it cannot be written.
 pub fn write_readme(project: &Project, readme: &Readme) -> Result<()> {
     if readme.is_current {
         return Ok(());

@@ -18,10 +18,8 @@
 //!    of an epoch and `count - 1`. So a smaller sample of one seed is the beginning of a larger one.
 //! 5. Without shuffling, every epoch has the items in their order.
 
-/// The name of the steps above.
 pub(super) const GENERATOR: &str = "splitmix64-fisher-yates-1";
 
-/// SplitMix64.
 struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -38,7 +36,6 @@ impl SplitMix64 {
         Self(Self(first ^ epoch).next())
     }
 
-    /// A number below `bound`, which is not 0.
     fn below(&mut self, bound: u64) -> u64 {
         // 2^64 mod bound, without a number of 65 bits.
         let excess = (u64::MAX % bound + 1) % bound;
@@ -52,7 +49,6 @@ impl SplitMix64 {
     }
 }
 
-/// The indices of one epoch's samples among `count` items.
 pub(super) fn epoch_indices(
     count: usize,
     samples: usize,

@@ -25,7 +25,8 @@ use super::disk::{
     read_text,
 };
 use super::sampler::{GENERATOR, epoch_indices};
-use super::verify::{FileProblem, Problem, Report, Verdict, hash, hex};
+use super::verify::{FileProblem, Problem, Report, Verdict, hash};
+use crate::package::hex;
 use crate::project::error::{ProjectError, Result, list_of};
 use crate::project::yaml_data::{from_yaml, to_yaml};
 
@@ -33,11 +34,9 @@ use crate::project::yaml_data::{from_yaml, to_yaml};
 pub const METADATA: &str = "metadata.yaml";
 const FILE_LIST: &str = "files.txt";
 const README: &str = "README.md";
-/// The folder of a variant's own data.
 const DATA: &str = "data";
 /// The dataset as others made it, which is no variant.
 pub(super) const SOURCE: &str = "source-data";
-/// The most lines of a file list.
 const MAX_SAMPLES: u64 = 10_000_000;
 const SCHEMA: u32 = 1;
 
@@ -214,17 +213,6 @@ pub enum VariantOrigin {
     },
 }
 
-/// The paths that a command needs to make a variant.
-#[derive(Debug, Clone, Copy)]
-pub struct Transforming<'a> {
-    /// The folder of the parent's files.
-    pub parent_root: &'a Path,
-    /// The parent's list of files, if it is a subset.
-    pub parent_list: Option<&'a Path>,
-    /// The empty folder that it writes to.
-    pub output: &'a Path,
-}
-
 /// Where the samples of a variant are. Paths start like the dataset's path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariantFiles {
@@ -267,7 +255,6 @@ fn is_file(path: &Path) -> bool {
     matches!(kind(path), Ok(Kind::File(_)))
 }
 
-/// Where the files of a parent are: the folder that their paths start from, from the project's, and their list.
 fn find_parent(
     project: &Project,
     dataset: &Path,
@@ -291,10 +278,6 @@ fn find_parent(
 }
 
 /// Draws the files of a subset. Reads only.
-///
-/// # Errors
-/// If the dataset or the parent does not exist, a list is not valid, there are too few files, or another variant has the
-/// name.
 pub fn plan_subset(project: &Project, request: &SubsetRequest) -> Result<Subset> {
     let dataset = dataset_folder(project, &request.dataset)?;
     check_name("variant", &request.variant)?;
@@ -354,16 +337,12 @@ pub fn plan_subset(project: &Project, request: &SubsetRequest) -> Result<Subset>
 
 impl SubsetMetadata {
     /// The text of the file.
-    #[must_use]
     pub fn to_yaml(&self) -> String {
         to_yaml(self)
     }
 }
 
 /// Writes a subset, all of it or nothing. A subset that exists is not changed.
-///
-/// # Errors
-/// If it cannot be written, or something else took its place.
 pub fn write_subset(project: &Project, subset: &Subset) -> Result<()> {
     if subset.is_there {
         return Ok(());
@@ -387,7 +366,6 @@ fn time(created: &LocalTime) -> String {
     created.format("%Y-%m-%dT%H:%M:%SZ")
 }
 
-/// Files per epoch.
 fn sample_count(request: &SubsetRequest, count: usize) -> Result<usize> {
     let available = count as u64;
     let wanted = request.samples_per_epoch.unwrap_or(available);
@@ -457,9 +435,6 @@ fn read_list(path: &Path, folder: &Path, may_repeat: bool) -> Result<Vec<ListedF
 }
 
 /// Checks that a variant can be made. Reads only.
-///
-/// # Errors
-/// If the dataset or the parent does not exist, or the variant's name is taken.
 pub fn plan_variant(project: &Project, request: &VariantRequest) -> Result<VariantPlan> {
     let dataset = dataset_folder(project, &request.dataset)?;
     check_name("variant", &request.variant)?;
@@ -482,16 +457,13 @@ fn empty(folder: &Path) -> ProjectError {
         .hint("put its files into data/ there; rooflens assets subset makes one of the parent's files")
 }
 
-/// Makes a variant, all of it or nothing. `run` starts the command of the request; it is not called if the data
-/// exists.
-///
-/// # Errors
-/// If the command fails or writes nothing, or something else took the variant's place.
+/// Makes a variant, all of it or nothing. `run` starts the command of the request, with the absolute paths of the parent
+/// and of the empty folder that it writes to; it is not called if the data exists.
 pub fn write_variant(
     project: &Project,
     request: &VariantRequest,
     plan: &VariantPlan,
-    run: &mut dyn FnMut(&Transforming<'_>) -> Result<()>,
+    run: &mut dyn FnMut(&VariantFiles, &Path) -> Result<()>,
     watch: &mut dyn AssetObserver,
 ) -> Result<VariantMetadata> {
     let place = project.inside(&plan.folder)?;
@@ -504,12 +476,8 @@ pub fn write_variant(
     let staging = Staging::next_to(&place)?;
     let output = staging.folder().join(DATA);
     fs::create_dir(&output).map_err(|error| ProjectError::unwritable(&output, error))?;
-    let parent_list = plan.parent_list.as_ref().map(|list| project.root().join(list));
-    run(&Transforming {
-        parent_root: &project.root().join(&plan.parent_root),
-        parent_list: parent_list.as_deref(),
-        output: &output,
-    })?;
+    let list = plan.parent_list.as_ref().map(|list| project.root().join(list));
+    run(&VariantFiles { root: project.root().join(&plan.parent_root), list }, &output)?;
     let metadata = describe(request, &output, DATA, watch)?;
     if metadata.size.files == 0 {
         let message = format!("the command wrote no file for '{}'", plan.folder.display());
@@ -581,7 +549,6 @@ fn data_folder(place: &Path) -> Option<&'static str> {
     names.any(is_sample).then_some("")
 }
 
-/// The names of a dataset's variants.
 fn variants_in(dataset: &Path) -> Vec<String> {
     let is_variant = |name: &String| {
         let place = dataset.join(name);
@@ -596,9 +563,6 @@ fn variants_in(dataset: &Path) -> Vec<String> {
 }
 
 /// Finds a variant of the dataset whose samples are in `root`, a path from the project's folder.
-///
-/// # Errors
-/// If there is no such variant, or it has neither a list nor data.
 pub fn locate_variant(project: &Path, root: &Path, variant: &str) -> Result<VariantFiles> {
     check_name("dataset.variant", variant)?;
     let dataset = dataset_of(root);
@@ -651,9 +615,6 @@ fn dataset_of(root: &Path) -> PathBuf {
 }
 
 /// Checks the variants of these datasets; of all if none are given. A variant without `metadata.yaml` is skipped.
-///
-/// # Errors
-/// If the observer stops it.
 pub fn verify_variants(
     project: &Project,
     datasets: &[String],

@@ -8,14 +8,13 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::AssetObserver;
 use super::bootstrap::{Asset, AssetKind, Bootstrap, matches};
 use super::disk::{Kind, ListedFile, Listing, Project, kind_behind, list, plain_path};
+use crate::execute::digest_while;
 use crate::project::error::{ProjectError, Result};
 
-/// The JSON files that are read, at the top of an asset.
 const JSON_FILES: &[&str] =
     &["config.json", "generation_config.json", "tokenizer_config.json", "tokenizer.json"];
 /// Tokenizers reach tens of megabytes.
@@ -37,13 +36,11 @@ pub struct Required {
 
 impl Required {
     /// Whether a file matches and no matching file is empty.
-    #[must_use]
     pub fn is_met(&self) -> bool {
         self.matches > 0 && self.empty.is_empty()
     }
 }
 
-/// Looks for the files of each glob.
 pub(super) fn check_required(globs: &[String], listing: &Listing) -> Vec<Required> {
     let check = |glob: &String| {
         let found: Vec<&ListedFile> = listing.files.iter().filter(|file| matches(glob, &file.path)).collect();
@@ -111,7 +108,6 @@ pub enum Problem {
     Checksum,
 }
 
-/// The findings so far.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) files_checked: usize,
@@ -136,9 +132,6 @@ impl Report {
 }
 
 /// Checks the files of each asset that the project has.
-///
-/// # Errors
-/// If the observer stops it.
 pub fn verify(
     project: &Project,
     bootstrap: &Bootstrap,
@@ -215,7 +208,6 @@ fn check_json(listing: &Listing, report: &mut Report) {
 
 const LFS_POINTER: &str = "is a pointer of Git LFS, not the file itself";
 
-/// Whether a file begins as Git LFS's placeholder for a large file.
 fn is_lfs_pointer(head: &[u8]) -> bool {
     head.starts_with(b"version https://git-lfs.github.com/spec/")
 }
@@ -299,7 +291,6 @@ struct Tensor {
     data_offsets: [u64; 2],
 }
 
-/// The names of the tensors in a file.
 fn header(folder: &Path, file: &ListedFile) -> std::result::Result<HashSet<String>, Fault> {
     let path = folder.join(&file.path);
     let unreadable = |_| (Problem::Unreadable, "cannot be read".to_owned());
@@ -370,27 +361,14 @@ fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// The SHA-256 of a file; `None` if it cannot be read to its end.
 pub(super) fn hash(path: &Path, watch: &mut dyn AssetObserver) -> Result<Option<String>> {
-    let Ok(mut file) = File::open(path) else { return Ok(None) };
-    let total = file.metadata().ok().map(|metadata| metadata.len());
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    let mut bytes = 0;
-    loop {
-        let count = match file.read(&mut buffer) {
-            Ok(0) => return Ok(Some(hex(&hasher.finalize()))),
-            Ok(count) => count,
-            Err(_) => return Ok(None),
-        };
-        hasher.update(&buffer[..count]);
-        bytes += u64::try_from(count).unwrap_or(u64::MAX);
+    let total = path.metadata().ok().map(|metadata| metadata.len());
+    let digest = digest_while(path, |bytes| {
         watch.goes_on(bytes, total);
-        if watch.should_stop() {
-            return Err(ProjectError::stopped());
-        }
+        !watch.should_stop()
+    });
+    match digest {
+        Ok(Some((_, sha256))) => Ok(Some(sha256)),
+        Ok(None) => Err(ProjectError::stopped()),
+        Err(_) => Ok(None),
     }
-}
-
-/// Lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

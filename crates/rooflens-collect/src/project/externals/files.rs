@@ -11,7 +11,6 @@ use crate::project::error::{ProjectError, Result};
 pub(super) struct FolderLock(Option<File>);
 
 impl FolderLock {
-    /// Creates the folder and takes the lock.
     pub(super) fn take(folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder).map_err(ProjectError::io(folder))?;
         // Some systems cannot open folders, and some file systems have no locks: the user has to take care there.
@@ -88,17 +87,14 @@ pub(super) fn replace(built: &Path, place: &Path) -> Result<()> {
     remove(&old)
 }
 
-/// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     Nothing,
     /// A folder; whether it has entries.
     Folder(bool),
-    /// Something else, in words.
     Other(&'static str),
 }
 
-/// Looks at a path without following a link.
 pub(super) fn look(path: &Path) -> Result<Found> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,

@@ -10,9 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::write_whole;
-use super::kinds::{differences, word};
+use super::kinds::differences;
 use super::lock::{LOCK_FILE, Lock, LockedSource, SourceKind};
 use super::{Externals, Repository};
+use crate::plan::quoted;
 use crate::project::error::{ProjectError, Result};
 use crate::project::git::{Git, literal, records};
 use crate::project::marked_block::{Position, with_block};
@@ -21,7 +22,6 @@ const LABEL: &str = "rooflens externals";
 /// What the hook runs in the project's root. The root is explicit, since a folder around it may look like a project,
 /// too.
 const COMMAND: &[&str] = &["rooflens", "externals", "status", "--staged", "--project", "."];
-/// Shells that understand the hook's line.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh"];
 /// Modes of the index: a submodule, and nothing.
 const SUBMODULE_MODE: &str = "160000";
@@ -74,7 +74,6 @@ pub enum StagedReason {
 }
 
 impl Externals {
-    /// Writes the blocks of `.gitignore` and `.gitattributes` that are not up to date, and returns their names.
     pub(super) fn write_settings(&self, lock: &Lock, dry_run: bool) -> Result<Vec<String>> {
         let named = |kind| {
             lock.sources
@@ -119,15 +118,11 @@ impl Externals {
 
     /// Lists the staged changes below `third_party/github` and `third_party/hf` that the staged lock does not explain,
     /// by path. Within a hook of git, the index of that commit counts (`GIT_INDEX_FILE`).
-    ///
-    /// # Errors
-    /// If the staged lock cannot be read.
     pub fn staged_edits(&self) -> Result<Vec<StagedEdit>> {
         let Some(repository) = &self.repository else { return Ok(Vec::new()) };
         // Git names the index from the top of the repository, where it starts its hooks.
-        let top = repository.top_folder(&self.root);
-        let index = std::env::var_os("GIT_INDEX_FILE").map(|index| top.join(index));
-        let git = repository.git(&self.root).with_index(index.clone());
+        let index = std::env::var_os("GIT_INDEX_FILE").map(|index| repository.folder.join(index));
+        let git = repository.git().with_index(index.clone());
         // The lock that would be committed: the work tree may have another.
         let lock = match git.ask(&["cat-file", "blob", &format!(":{}", repository.path(LOCK_FILE))])? {
             Some(text) => Lock::parse(&text)?,
@@ -141,7 +136,7 @@ impl Externals {
                 && !differing.contains_key(&source.name)
             {
                 let path = repository.path(&source.place());
-                let tree = repository.index_tree(&self.root, &path, index.as_deref())?;
+                let tree = repository.index_tree(&path, index.as_deref())?;
                 let files = tree.and_then(|tree| differences(&git, &source.tree, &tree));
                 let files = files.map(|files| files.into_iter().collect::<BTreeSet<_>>());
                 differing.insert(source.name.clone(), files);
@@ -156,16 +151,13 @@ impl Externals {
     }
 
     /// Installs or updates the pre-commit hook. A hook of the user's is extended, never replaced.
-    ///
-    /// # Errors
-    /// If the project is in no repository, or the hook there cannot be extended.
     pub fn guard(&self) -> Result<GuardReport> {
         let repository = self.repository_for(SourceKind::Submodule)?;
         let command = COMMAND.join(" ");
         // Git starts hooks at the top of the repository.
         let line = match repository.prefix.as_str() {
             "" => format!("{command} || exit 1"),
-            prefix => format!("(cd {} && {command}) || exit 1", word(&format!("./{prefix}"))),
+            prefix => format!("(cd {} && {command}) || exit 1", quoted(&format!("./{prefix}"))),
         };
         let folder = self.hooks_folder(repository, &line)?;
         fs::create_dir_all(&folder).map_err(ProjectError::io(&folder))?;
@@ -197,8 +189,8 @@ impl Externals {
 
     /// The folder of this repository's hooks. A folder outside of it applies to other repositories, too.
     fn hooks_folder(&self, repository: &Repository, line: &str) -> Result<PathBuf> {
-        let top = repository.top_folder(&self.root);
-        let git = Git::at(&top).with_user_hooks();
+        let top = &repository.folder;
+        let git = repository.git().with_user_hooks();
         let path = |name: &[&str]| -> Result<PathBuf> {
             let question = [&["rev-parse", "--path-format=absolute"], name].concat();
             Ok(PathBuf::from(git.line(&question)?))
@@ -207,7 +199,7 @@ impl Externals {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let common = real(&path(&["--git-common-dir"])?);
         let found = real(&hooks);
-        match found.starts_with(common) || found.starts_with(real(&top)) {
+        match found.starts_with(common) || found.starts_with(real(top)) {
             true => Ok(hooks),
             false => Err(foreign_hook(&hooks, "core.hooksPath leads out of the repository", line)),
         }
@@ -219,7 +211,6 @@ fn foreign_hook(hook: &Path, problem: &str, line: &str) -> ProjectError {
         .hint(format!("call this from it: {line}"))
 }
 
-/// The text of the existing hook, if our line can be put in it.
 fn read_hook(hook: &Path, line: &str) -> Result<Option<String>> {
     use std::os::unix::fs::PermissionsExt as _;
     let metadata = match fs::symlink_metadata(hook) {
@@ -246,7 +237,6 @@ fn read_hook(hook: &Path, line: &str) -> Result<Option<String>> {
     }
 }
 
-/// A change of the index compared with the last commit.
 struct Change {
     path: String,
     mode: String,
@@ -254,7 +244,7 @@ struct Change {
 }
 
 fn staged_changes(git: &Git, repository: &Repository) -> Result<Vec<Change>> {
-    let head = match git.ask(&["rev-parse", "--verify", "--quiet", "HEAD"])? {
+    let head = match git.commit("HEAD")? {
         Some(head) => head,
         None => git.line(&["hash-object", "-t", "tree", "--stdin"])?,
     };

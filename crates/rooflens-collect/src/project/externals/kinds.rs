@@ -13,10 +13,12 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use super::files::{self, Found, look};
 use super::lock::{LockedSource, SourceKind, bad_revision, check_id, check_path, covers, hub_parts};
-use super::{Condition, Externals, Repository, licenses};
+use super::{Condition, Externals, Repository, licenses, temporary};
+use crate::plan::quoted;
 use crate::project::error::{ProjectError, Result};
 use crate::project::git::{Git, GitError, records};
 use crate::project::hub;
@@ -30,7 +32,6 @@ const SUBMODULE_SETTINGS: &[(&str, &str)] = &[("ignore", "dirty"), ("update", "n
 const MAX_HUB_FILE_BYTES: u64 = 32 << 20;
 const MAX_HUB_BYTES: u64 = 256 << 20;
 
-/// Endings of weights, of data, and of archives that hold them.
 #[rustfmt::skip] // A list of words.
 const WEIGHT_ENDINGS: &[&str] = &[
     "safetensors", "bin", "pt", "pth", "ckpt", "gguf", "ggml", "onnx", "onnx_data", "h5", "msgpack", "npz", "npy",
@@ -59,29 +60,23 @@ pub enum LeftOutReason {
     GitSettings,
 }
 
-/// What a commit holds.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(crate) tree: String,
     pub(crate) files: Vec<String>,
-    /// Places of the source's submodules.
     pub(crate) submodules: Vec<String>,
     pub(crate) left_out: Vec<LeftOutFile>,
 }
 
-/// What is at a source's place.
 #[derive(Debug, Default)]
 pub(super) struct Observed {
     pub(crate) condition: Condition,
-    /// The commit it is at, if known.
     pub(crate) commit: Option<String>,
     /// Files that differ from that commit; `.` if only the whole is known to differ.
     pub(crate) edits: Vec<String>,
     /// Whether replacing it would lose work that is nowhere else.
     pub(crate) at_risk: bool,
-    /// What is in the way, in words.
     pub(crate) in_the_way: Option<&'static str>,
-    /// Whether its clone has the pinned commit.
     pub(crate) has_commit: bool,
 }
 
@@ -91,11 +86,10 @@ impl Observed {
     }
 
     fn in_the_way(found: &'static str) -> Self {
-        Self { condition: Condition::InTheWay, in_the_way: Some(found), ..Self::default() }
+        Self { in_the_way: Some(found), ..Self::of(Condition::InTheWay) }
     }
 }
 
-/// The commit that a revision is now.
 pub(super) fn resolve(project: &Externals, kind: SourceKind, url: &str, revision: &str) -> Result<String> {
     let as_id = revision.to_ascii_lowercase();
     match kind {
@@ -114,25 +108,27 @@ pub(super) fn resolve(project: &Externals, kind: SourceKind, url: &str, revision
 
 fn resolve_remote(url: &str, revision: &str, project: &Externals) -> Result<String> {
     let is_full = revision == "HEAD" || revision.starts_with("refs/");
-    let branch = (!is_full).then(|| format!("refs/heads/{revision}"));
+    let branch = format!("refs/heads/{revision}");
     let tag = if is_full { revision.to_owned() } else { format!("refs/tags/{revision}") };
     // An annotated tag is a separate object; this is the commit it tags.
     let peeled = format!("{tag}^{{}}");
-    let mut arguments = vec!["ls-remote", "--", url, &tag, &peeled];
-    arguments.extend(branch.as_deref());
     let git = Git::at(&project.root).reaching(super::lock::protocols(url));
-    let answer = git.run(&arguments).map_err(|error| unreachable(url, error))?;
+    let answer = git.run(&["ls-remote", "--", url, &tag, &peeled, &branch]);
+    let answer = answer.map_err(|error| unreachable(url, error))?;
     let answer = String::from_utf8_lossy(&answer);
     // A pattern also matches the end of longer names: only exact names count.
     let found = |wanted: &str| {
         let mut lines = answer.lines().filter_map(|line| line.split_once('\t'));
         lines.find(|(_, name)| *name == wanted).map(|(id, _)| id.to_owned())
     };
-    match (branch.as_deref().and_then(found), found(&peeled).or_else(|| found(&tag))) {
-        (Some(_), Some(_)) => Err(ProjectError::usage(format!(
-            "{url} has both a branch and a tag {revision:?}"
-        ))
-        .hint(format!("say which: --revision refs/heads/{revision} or --revision refs/tags/{revision}"))),
+    let of_branch = if is_full { None } else { found(&branch) };
+    match (of_branch, found(&peeled).or_else(|| found(&tag))) {
+        (Some(_), Some(_)) => {
+            let message = format!("{url} has both a branch and a tag {revision:?}");
+            let hint =
+                format!("say which: --revision refs/heads/{revision} or --revision refs/tags/{revision}");
+            Err(ProjectError::usage(message).hint(hint))
+        }
         (Some(id), None) | (None, Some(id)) => check_id(&id).map(|()| id),
         (None, None) => Err(no_such_revision(url, revision)),
     }
@@ -149,12 +145,8 @@ pub(super) fn inspect(project: &Externals, source: &LockedSource) -> Result<Cont
         SourceKind::Hub => {
             let (files, left_out) = hub_files(project, source)?;
             let tree = Tree::of(project, &files)?.id;
-            Contents {
-                tree,
-                left_out,
-                files: files.into_iter().map(|(path, _)| path).collect(),
-                ..Contents::default()
-            }
+            let files = files.into_iter().map(|(path, _)| path).collect();
+            Contents { tree, files, left_out, submodules: Vec::new() }
         }
         SourceKind::Link => contents_of(&own_git(Path::new(&source.url)), &source.commit)?,
         _ => inspect_remote(source)?,
@@ -177,16 +169,15 @@ pub(super) fn inspect(project: &Externals, source: &LockedSource) -> Result<Cont
     Ok(contents)
 }
 
-/// Fetches a commit's trees into a temporary folder, without history and if possible without files.
 fn inspect_remote(source: &LockedSource) -> Result<Contents> {
-    let folder = tempfile::tempdir().map_err(ProjectError::io(&std::env::temp_dir()))?;
+    let folder = temporary()?;
     let git = own_git(folder.path());
     let commit = source.commit.as_str();
     git.run(&["init", "--quiet", "--bare"])?;
     git.run(&["remote", "add", "--", "origin", &source.url])?;
     let fetch = ["fetch", "--quiet", "--depth=1", "--no-tags", "--filter=blob:none", "origin", commit];
     git.clone().reaching(source.protocols()).run(&fetch).map_err(|error| fetch_failed(source, error))?;
-    match git.ask(&["rev-parse", "--verify", "--quiet", &format!("{commit}^{{commit}}")])? {
+    match git.commit(&format!("{commit}^{{commit}}"))? {
         None => return Err(no_such_revision(&source.url, commit)),
         // The commit is pinned, so the commit must be asked for.
         Some(found) if found != commit => {
@@ -197,8 +188,12 @@ fn inspect_remote(source: &LockedSource) -> Result<Contents> {
     contents_of(&git, commit)
 }
 
+fn tree_of(git: &Git, commit: &str) -> Result<String> {
+    Ok(git.line(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])?)
+}
+
 fn contents_of(git: &Git, commit: &str) -> Result<Contents> {
-    let tree = git.line(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])?;
+    let tree = tree_of(git, commit)?;
     check_id(&tree)?;
     let mut contents = Contents { tree, ..Contents::default() };
     for record in records(&git.run(&["ls-tree", "-r", "-z", &contents.tree])?) {
@@ -209,7 +204,6 @@ fn contents_of(git: &Git, commit: &str) -> Result<Contents> {
     Ok(contents)
 }
 
-/// A failed question to a remote.
 fn unreachable(url: &str, error: GitError) -> ProjectError {
     match error {
         GitError::Refused { said, .. } => ProjectError::environment(format!(
@@ -239,7 +233,6 @@ fn fetch_failed(source: &LockedSource, error: GitError) -> ProjectError {
     }
 }
 
-/// Looks at a source's place. Reads only.
 pub(super) fn observe(project: &Externals, source: &LockedSource) -> Result<Observed> {
     let place = project.path(&source.place());
     if source.kind == SourceKind::Link {
@@ -262,13 +255,12 @@ pub(super) fn observe(project: &Externals, source: &LockedSource) -> Result<Obse
     }
 }
 
-/// A submodule or a sparse checkout.
 fn observe_clone(project: &Externals, source: &LockedSource, place: &Path) -> Result<Observed> {
     let git = own_git(place);
     if !place.join(".git").exists() {
         return Ok(Observed::in_the_way("a folder without its own repository"));
     }
-    let Some(head) = git.ask(&["rev-parse", "--verify", "--quiet", "HEAD"])? else {
+    let Some(head) = git.commit("HEAD")? else {
         // An interrupted fetch left nothing but the repository.
         let is_bare = fs::read_dir(place).is_ok_and(|entries| entries.count() == 1);
         return Ok(if is_bare {
@@ -285,14 +277,14 @@ fn observe_clone(project: &Externals, source: &LockedSource, place: &Path) -> Re
     let (is_set_up, is_linked) = match (&project.repository, source.kind) {
         (Some(repository), SourceKind::Submodule) => {
             let path = repository.path(&source.place());
-            let above = repository.git(&project.root);
+            let above = repository.git();
             let entry = above.line(&["ls-files", "--stage", "--", &path])?;
             let mut words = entry.split_whitespace();
             let link = words.next().filter(|mode| *mode == "160000").and_then(|_| words.next());
             let key = format!("submodule.{path}.url");
             let url = above.ask(&["config", "--file", ".gitmodules", "--get", &key])?;
             known.extend(link.map(str::to_owned));
-            known.extend(above.ask(&["rev-parse", "--verify", "--quiet", &format!("HEAD:{path}")])?);
+            known.extend(above.commit(&format!("HEAD:{path}"))?);
             (link.is_some() && url.as_deref() == Some(&source.url), link == Some(wanted))
         }
         _ => {
@@ -327,7 +319,7 @@ fn changed_files(git: &Git) -> Result<Option<Vec<String>>> {
 
 /// Whether a clone's commit was made here: it is not one that was fetched.
 fn is_made_here(git: &Git, head: &str) -> Result<bool> {
-    if git.ask(&["rev-parse", "--verify", "--quiet", "FETCH_HEAD"])?.as_deref() == Some(head) {
+    if git.commit("FETCH_HEAD")?.as_deref() == Some(head) {
         return Ok(false);
     }
     let holders = git.ask(&["for-each-ref", "--contains", head, "--count=1", "refs/remotes", "refs/tags"])?;
@@ -337,9 +329,9 @@ fn is_made_here(git: &Git, head: &str) -> Result<bool> {
 fn observe_subtree(project: &Externals, repository: &Repository, source: &LockedSource) -> Result<Observed> {
     let place = source.place();
     let path = repository.path(&place);
-    let git = repository.git(&project.root);
+    let git = repository.git();
     let is_there = look(&project.path(&place))? == Found::Folder(true);
-    let Some(tree) = repository.index_tree(&project.root, &path, None)? else {
+    let Some(tree) = repository.index_tree(&path, None)? else {
         return Ok(match is_there {
             true => Observed::in_the_way("a folder that the project does not track"),
             false => Observed::of(Condition::Missing),
@@ -358,7 +350,7 @@ fn observe_subtree(project: &Externals, repository: &Repository, source: &Locked
     let mut at_risk = edits.iter().any(|file| project.path(&format!("{place}/{file}")).exists());
     let agrees = tree == source.tree;
     if !agrees {
-        let committed = git.ask(&["rev-parse", "--verify", "--quiet", &format!("HEAD:{path}")])?;
+        let committed = git.commit(&format!("HEAD:{path}"))?;
         // Replacing does not lose what is committed.
         at_risk |= committed.as_deref() != Some(tree.as_str());
         edits.extend(differences(&git, &source.tree, &tree).unwrap_or_else(|| vec![".".to_owned()]));
@@ -389,7 +381,7 @@ fn observe_copies(project: &Externals, source: &LockedSource, place: &Path) -> R
     let committed = match &project.repository {
         Some(repository) => {
             let path = format!("HEAD:{}", repository.path(&source.place()));
-            repository.git(&project.root).ask(&["rev-parse", "--verify", "--quiet", &path])?
+            repository.git().commit(&path)?
         }
         None => None,
     };
@@ -413,12 +405,11 @@ fn observe_link(place: &Path, source: &LockedSource) -> Result<Observed> {
     Ok(Observed { condition, commit: Some(commit), edits, ..Observed::default() })
 }
 
-/// The commit that is checked out in a folder; `None` without a checkout.
 fn checked_out(folder: &str) -> Result<Option<String>> {
     if !Path::new(folder).is_dir() {
         return Ok(None);
     }
-    let head = own_git(Path::new(folder)).ask(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
+    let head = own_git(Path::new(folder)).commit("HEAD")?;
     Ok(head.filter(|head| check_id(head).is_ok()))
 }
 
@@ -436,12 +427,12 @@ fn own_git(folder: &Path) -> Git {
 struct Tree {
     id: String,
     git: Git,
-    _folder: tempfile::TempDir,
+    _folder: TempDir,
 }
 
 impl Tree {
     fn of(project: &Externals, files: &[(String, PathBuf)]) -> Result<Self> {
-        let folder = tempfile::tempdir().map_err(ProjectError::io(&std::env::temp_dir()))?;
+        let folder = temporary()?;
         let git = own_git(folder.path());
         let above = Git::at(&project.root);
         let format = above.ask(&["rev-parse", "--show-object-format"])?.unwrap_or_else(|| "sha1".to_owned());
@@ -485,7 +476,6 @@ fn hub_snapshot(project: &Externals, url: &str, revision: &str) -> Result<hub::S
 
 type HubFiles = (Vec<(String, PathBuf)>, Vec<LeftOutFile>);
 
-/// The source files of a pinned snapshot, and the files that are left out.
 fn hub_files(project: &Externals, source: &LockedSource) -> Result<HubFiles> {
     let top = hub_snapshot(project, &source.url, &source.commit)?.folder;
     let home = top.ancestors().nth(2).unwrap_or(&top);
@@ -537,7 +527,6 @@ pub(super) struct Steps<'a> {
     project: &'a Externals,
     source: &'a LockedSource,
     dry_run: bool,
-    /// One line for each step.
     pub(crate) taken: Vec<String>,
 }
 
@@ -551,59 +540,50 @@ impl<'a> Steps<'a> {
         if self.dry_run { Ok(()) } else { act() }
     }
 
-    /// Git in a folder of the project, in the source's own repository below `third_party`.
+    /// Git in a folder of the project; below `third_party`, in the source's own repository.
     fn git_at(&self, folder: &str) -> Git {
         let path = self.project.path(folder);
         if folder.starts_with("third_party/") { own_git(&path) } else { Git::at(&path) }
     }
 
-    fn line(folder: &str, arguments: &[&str]) -> String {
-        arguments
-            .iter()
-            .fold(format!("git -C {}", word(folder)), |line, argument| format!("{line} {}", word(argument)))
-    }
-
     fn git(&mut self, folder: &str, arguments: &[&str]) -> Result<()> {
         let git = self.git_at(folder);
-        self.take(Self::line(folder, arguments), || Ok(git.run(arguments).map(drop)?))
+        self.take(line(folder, arguments), || Ok(git.run(arguments).map(drop)?))
     }
 
-    /// Git with the source's remote.
     fn fetch(&mut self, folder: &str, arguments: &[&str]) -> Result<()> {
         let (git, source) = (self.git_at(folder).reaching(self.source.protocols()), self.source);
-        self.take(Self::line(folder, arguments), || {
+        self.take(line(folder, arguments), || {
             git.run(arguments).map(drop).map_err(|error| fetch_failed(source, error))
         })
     }
 
     fn make_folder(&mut self, folder: &str) -> Result<()> {
         let path = self.project.path(folder);
-        let made = || fs::create_dir_all(&path).map_err(ProjectError::io(&path));
-        self.take(format!("make folder {}", word(folder)), made)
+        self.take(format!("make folder {}", quoted(folder)), || {
+            fs::create_dir_all(&path).map_err(ProjectError::io(&path))
+        })
     }
 
     fn remove(&mut self, path: &Path) -> Result<()> {
         let shown = path.strip_prefix(&self.project.root).unwrap_or(path).to_string_lossy().into_owned();
-        self.take(format!("remove {}", word(&shown)), || files::remove(path))
+        self.take(format!("remove {}", quoted(&shown)), || files::remove(path))
     }
 
     fn check_commit(&mut self, folder: &str) -> Result<()> {
         let (git, source) = (self.git_at(folder), self.source);
-        let line = format!("check that {} in {} has tree {}", source.commit, word(folder), source.tree);
-        self.take(line, || {
-            let found = git.line(&["rev-parse", "--verify", &format!("{}^{{tree}}", source.commit)])?;
-            check_tree(source, &found)
-        })
+        let line = format!("check that {} in {} has tree {}", source.commit, quoted(folder), source.tree);
+        self.take(line, || check_tree(source, &tree_of(&git, &source.commit)?))
     }
 
     pub(super) fn mark_read_only(&mut self, folder: &str) -> Result<()> {
         let path = self.project.path(folder);
-        self.take(format!("mark as read-only: {}", word(folder)), || files::mark_read_only(&path))
+        self.take(format!("mark as read-only: {}", quoted(folder)), || files::mark_read_only(&path))
     }
 
     fn replace(&mut self, built: &str, place: &str) -> Result<()> {
         let (from, to) = (self.project.path(built), self.project.path(place));
-        let line = format!("put {} in the place of {}", word(built), word(place));
+        let line = format!("put {} in the place of {}", quoted(built), quoted(place));
         self.take(line, || files::replace(&from, &to))
     }
 
@@ -627,12 +607,11 @@ impl<'a> Steps<'a> {
         done
     }
 
-    /// The work tree of a submodule, and where git keeps its objects.
     fn clone_folders(&self) -> Result<[PathBuf; 2]> {
         let repository = self.project.repository_for(self.source.kind)?;
         let place = self.source.place();
         let modules = format!("modules/{}", repository.path(&place));
-        let git = repository.git(&self.project.root);
+        let git = repository.git();
         let store = git.line(&["rev-parse", "--path-format=absolute", "--git-path", &modules])?;
         Ok([self.project.path(&place), PathBuf::from(store)])
     }
@@ -641,7 +620,7 @@ impl<'a> Steps<'a> {
         let repository = self.project.repository_for(self.source.kind)?;
         let (top, place) = (repository.top(), self.source.place());
         let path = repository.path(&place);
-        let above = repository.git(&self.project.root);
+        let above = repository.git();
         let commit = self.source.commit.as_str();
         self.make_folder(self.source.kind.shelf())?;
         if begins_anew(observed) {
@@ -662,14 +641,14 @@ impl<'a> Steps<'a> {
             }
         }
         let key = |name: &str| format!("submodule.{path}.{name}");
-        let mut settings = vec![("path", path.as_str()), ("url", self.source.url.as_str())];
-        for (name, value) in SUBMODULE_SETTINGS {
-            if above.ask(&["config", "--file", ".gitmodules", "--get", &key(name)])?.is_none() {
-                settings.push((name, value));
-            }
+        let config = ["config", "--file", ".gitmodules"];
+        for (name, value) in [("path", path.as_str()), ("url", self.source.url.as_str())] {
+            self.git(&top, &[&config[..], &[&key(name), value]].concat())?;
         }
-        for (name, value) in settings {
-            self.git(&top, &["config", "--file", ".gitmodules", &key(name), value])?;
+        for (name, value) in SUBMODULE_SETTINGS {
+            if above.ask(&[&config[..], &["--get", &key(name)]].concat())?.is_none() {
+                self.git(&top, &[&config[..], &[&key(name), value]].concat())?;
+            }
         }
         self.git(&top, &["add", "--", ".gitmodules"])?;
         self.git(&top, &["update-index", "--add", "--cacheinfo", &format!("160000,{commit},{path}")])?;
@@ -694,7 +673,7 @@ impl<'a> Steps<'a> {
         self.fetch(&staging, &["fetch", "--quiet", "--depth=1", "--no-tags", "origin", commit])?;
         self.check_commit(&staging)?;
         let (from, into, wanted) = (self.git_at(&staging), self.git_at(&top), format!("{tree}\n"));
-        self.take(format!("copy tree {tree} from {} into {top}", word(&staging)), || {
+        self.take(format!("copy tree {tree} from {} into {top}", quoted(&staging)), || {
             let pack = ["pack-objects", "--quiet", "--revs", "--stdout"];
             let pack = from.run_with_input(&pack, wanted.as_bytes())?;
             Ok(into.run_with_input(&["unpack-objects", "-q"], &pack).map(drop)?)
@@ -706,7 +685,6 @@ impl<'a> Steps<'a> {
         self.mark_read_only(&place)
     }
 
-    /// Starts a repository in an empty folder.
     fn begin(&mut self, folder: &str, options: &[&str]) -> Result<()> {
         self.remove(&self.project.path(folder))?;
         self.make_folder(folder)?;
@@ -738,10 +716,10 @@ impl<'a> Steps<'a> {
         for (path, from) in &copied {
             let to = project.path(&format!("{built}/{path}"));
             let line =
-                format!("copy {} to {}", word(&from.to_string_lossy()), word(&format!("{built}/{path}")));
+                format!("copy {} to {}", quoted(&from.to_string_lossy()), quoted(&format!("{built}/{path}")));
             self.take(line, || files::copy(from, &to))?;
         }
-        self.take(format!("check that {} is tree {}", word(&built), source.tree), || {
+        self.take(format!("check that {} is tree {}", quoted(&built), source.tree), || {
             let found = files::entries(&project.path(&built))?;
             let found: Vec<_> = found.into_iter().map(|(path, file, _)| (path, file)).collect();
             check_tree(source, &Tree::of(project, &found)?.id)
@@ -768,10 +746,15 @@ impl<'a> Steps<'a> {
         if observed.condition != Condition::Missing || look(&place)? != Found::Nothing {
             self.remove(&place)?;
         }
-        self.take(format!("link {} to {}", word(&self.source.place()), word(url)), || {
+        self.take(format!("link {} to {}", quoted(&self.source.place()), quoted(url)), || {
             std::os::unix::fs::symlink(url, &place).map_err(ProjectError::io(&place))
         })
     }
+}
+
+fn line(folder: &str, arguments: &[&str]) -> String {
+    let words = ["git", "-C", folder].into_iter().chain(arguments.iter().copied());
+    words.map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether nothing of a clone is worth keeping.
@@ -786,14 +769,4 @@ fn check_tree(source: &LockedSource, found: &str) -> Result<()> {
     let message = format!("{}: the lock says tree {}, but the source has {found}", source.name, source.tree);
     Err(ProjectError::data(message)
         .hint("do not use it before you know why; `rooflens externals add` pins what is there now"))
-}
-
-/// A word as a shell reads it.
-pub(super) fn word(text: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./:=@+%".contains(letter);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }

@@ -4,13 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::project::git::literal;
 
-/// How their names start, in lower case.
 const STEMS: &[&str] = &["license", "licence", "copying", "notice", "unlicense"];
-/// Endings of programs that deal with licenses, such as `license_check.py`.
 const PROGRAM_ENDINGS: &[&str] =
     &["py", "rs", "c", "h", "cc", "cpp", "cu", "js", "ts", "go", "java", "sh", "toml"];
 
-/// Whether a file of that name holds a license.
 pub(super) fn is_license(name: &str) -> bool {
     let name = name.to_lowercase();
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -32,7 +29,6 @@ pub(super) fn of(files: &[String], paths: &[String]) -> Vec<String> {
     found
 }
 
-/// The root, and every folder on the way to a path, the path included.
 fn folders(paths: &[String]) -> BTreeSet<&str> {
     let mut folders = BTreeSet::from([""]);
     for path in paths {
@@ -42,7 +38,6 @@ fn folders(paths: &[String]) -> BTreeSet<&str> {
     folders
 }
 
-/// The patterns of a sparse checkout: the paths, and the license files that apply to them.
 pub(super) fn sparse_patterns(paths: &[String]) -> Vec<String> {
     // Patterns distinguish upper from lower case, authors do not.
     let any_case = |stem: &str| {

@@ -17,7 +17,6 @@ use crate::project::git::NO_PROTOCOL;
 use crate::project::hub;
 use crate::project::yaml_data::{from_yaml, to_yaml};
 
-/// The path of the lock in a project.
 pub(super) const LOCK_FILE: &str = "third_party/externals.lock";
 const MAX_LOCK_BYTES: u64 = 4 << 20;
 const MAX_NAME_BYTES: usize = 200;
@@ -49,7 +48,6 @@ impl SourceKind {
         &[SourceKind::Submodule, SourceKind::Subtree, SourceKind::Sparse, SourceKind::Hub, SourceKind::Link];
 
     /// Its name in the lock and on the command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             SourceKind::Submodule => "submodule",
@@ -62,7 +60,6 @@ impl SourceKind {
 
     /// The default kind for an address: a hub repository is copied, single paths are a sparse checkout, everything
     /// else is a submodule.
-    #[must_use]
     pub fn default_for(url: &str, paths: &[String]) -> Self {
         if hub_url(url).is_some() {
             SourceKind::Hub
@@ -73,12 +70,10 @@ impl SourceKind {
         }
     }
 
-    /// The folder of its sources.
     pub(super) fn shelf(self) -> &'static str {
         if self == SourceKind::Hub { "third_party/hf" } else { "third_party/github" }
     }
 
-    /// Whether the project's own repository holds it.
     pub(super) fn needs_repository(self) -> bool {
         matches!(self, SourceKind::Submodule | SourceKind::Subtree)
     }
@@ -115,7 +110,6 @@ pub struct LockedSource {
 
 impl LockedSource {
     /// Its folder, from the project's root.
-    #[must_use]
     pub fn place(&self) -> String {
         format!("{}/{}", self.kind.shelf(), self.name)
     }
@@ -146,7 +140,6 @@ impl LockedSource {
 #[serde(deny_unknown_fields)]
 pub struct Lock {
     version: u32,
-    /// The entries.
     #[serde(default)]
     pub(crate) sources: BTreeMap<String, LockedSource>,
 }
@@ -158,7 +151,6 @@ impl Default for Lock {
 }
 
 impl Lock {
-    /// Reads a project's lock; a project without one has no sources.
     pub(super) fn read(root: &Path) -> Result<Self> {
         let path = root.join(LOCK_FILE);
         let size = match fs::metadata(&path) {
@@ -175,9 +167,6 @@ impl Lock {
     }
 
     /// Reads the text of a lock.
-    ///
-    /// # Errors
-    /// If it is not YAML, has an unknown key or an unsafe entry.
     pub fn parse(text: &str) -> Result<Self> {
         let fix = format!("fix that line, or restore the file from git: `git checkout -- {LOCK_FILE}`");
         let unfit =
@@ -214,13 +203,11 @@ impl Lock {
         write_whole(&root.join(LOCK_FILE), &self.to_text())
     }
 
-    /// The source whose folder holds a path of the project.
     pub(super) fn owner(&self, path: &str) -> Option<&LockedSource> {
         self.sources.values().find(|source| covers(&source.place(), path))
     }
 }
 
-/// Whether a file is this path or lies below it.
 pub(super) fn covers(path: &str, file: &str) -> bool {
     file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -230,7 +217,6 @@ pub(super) fn clashes(one: &str, other: &str) -> bool {
     one != other && one.to_lowercase() == other.to_lowercase()
 }
 
-/// Checks that a name is a plain, visible folder on every system.
 pub(super) fn check_name(name: &str) -> Result<()> {
     let problem = if name.is_empty() {
         "it is empty"
@@ -252,7 +238,6 @@ pub(super) fn check_name(name: &str) -> Result<()> {
         .hint("give another with --name"))
 }
 
-/// Checks the full id of a commit or tree, of SHA-1 or SHA-256.
 pub(super) fn check_id(id: &str) -> Result<()> {
     let is_hex = id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if is_hex && matches!(id.len(), 40 | 64) {
@@ -279,7 +264,6 @@ pub(super) fn bad_revision(revision: &str, problem: &str) -> ProjectError {
         .hint("give a branch, a tag or a full commit id with --revision")
 }
 
-/// Checks paths, and drops those that another path covers.
 pub(super) fn check_paths(kind: SourceKind, paths: &[String]) -> Result<Vec<String>> {
     let mut checked: Vec<String> = paths.iter().map(|path| check_path(path)).collect::<Result<_>>()?;
     checked.sort();
@@ -319,7 +303,6 @@ pub(super) fn check_path(path: &str) -> Result<String> {
     Ok(trimmed.to_owned())
 }
 
-/// The address as the lock has it, checked for a kind.
 pub(super) fn check_url(kind: SourceKind, url: &str) -> Result<String> {
     match kind {
         SourceKind::Hub => {
@@ -397,7 +380,6 @@ pub(super) fn protocols(url: &str) -> &'static str {
     }
 }
 
-/// The last part of an address, which is the default name.
 pub(super) fn default_name(url: &str) -> &str {
     let last = url.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or("");
     last.strip_suffix(".git").unwrap_or(last)
@@ -409,7 +391,6 @@ fn hub_url(url: &str) -> Option<String> {
     Some(if shelf == "models" { format!("hf://{id}") } else { format!("hf://{shelf}/{id}") })
 }
 
-/// The shelf of a hub repository in a cache, and its id.
 pub(super) fn hub_parts(url: &str) -> Option<(&'static str, &str)> {
     let path = ["hf://", "https://huggingface.co/", "https://hf.co/"]
         .iter()

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use self::files::{FolderLock, Found, look};
 use self::kinds::{Observed, Steps};
@@ -189,7 +190,6 @@ pub enum Condition {
 
 impl Condition {
     /// In words, after "third_party/github/x is …".
-    #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
             Condition::InSync => "in sync",
@@ -252,6 +252,7 @@ pub struct LicenceStatus {
 /// The repository that tracks the project. The project can be a folder in it.
 #[derive(Debug, Clone)]
 struct Repository {
+    folder: PathBuf,
     /// From the top of the repository to the project: empty, or with a slash at its end.
     prefix: String,
 }
@@ -259,13 +260,15 @@ struct Repository {
 impl Repository {
     fn find(root: &Path) -> Result<Option<Self>> {
         match Git::at(root).line(&["rev-parse", "--show-prefix"]) {
-            Ok(prefix) => Ok(Some(Self { prefix })),
+            Ok(prefix) => {
+                let folder = root.ancestors().nth(prefix.matches('/').count()).unwrap_or(root).to_owned();
+                Ok(Some(Self { folder, prefix }))
+            }
             Err(GitError::Refused { said, .. }) if said.contains("not a git repository") => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The top of the repository, from the project's root.
     fn top(&self) -> String {
         match self.prefix.matches('/').count() {
             0 => ".".to_owned(),
@@ -273,39 +276,37 @@ impl Repository {
         }
     }
 
-    /// A path of the project, from the top of the repository.
     fn path(&self, path: &str) -> String {
         format!("{}{path}", self.prefix)
     }
 
-    fn top_folder(&self, root: &Path) -> PathBuf {
-        root.ancestors().nth(self.prefix.matches('/').count()).unwrap_or(root).to_owned()
-    }
-
-    fn git(&self, root: &Path) -> Git {
-        Git::at(&self.top_folder(root))
+    fn git(&self) -> Git {
+        Git::at(&self.folder)
     }
 
     /// The tree that an index has at a path (from the top); `None` if it has nothing there. Git locks an index to
     /// answer this, so it gets a copy: others may be using the real one.
-    fn index_tree(&self, root: &Path, path: &str, index: Option<&Path>) -> Result<Option<String>> {
-        let git = self.git(root);
+    fn index_tree(&self, path: &str, index: Option<&Path>) -> Result<Option<String>> {
         let index = match index {
             Some(index) => index.to_owned(),
-            None => git.line(&["rev-parse", "--path-format=absolute", "--git-path", "index"])?.into(),
+            None => self.git().line(&["rev-parse", "--path-format=absolute", "--git-path", "index"])?.into(),
         };
         if !index.exists() {
             return Ok(None);
         }
-        let folder = tempfile::tempdir().map_err(ProjectError::io(&std::env::temp_dir()))?;
+        let folder = temporary()?;
         let copy = folder.path().join("index");
         fs::copy(&index, &copy).map_err(ProjectError::io(&index))?;
-        let git = git.with_index(Some(copy));
+        let git = self.git().with_index(Some(copy));
         if git.run(&["ls-files", "-z", "--", path])?.is_empty() {
             return Ok(None);
         }
         Ok(Some(git.line(&["write-tree", &format!("--prefix={path}/")])?))
     }
+}
+
+fn temporary() -> Result<TempDir> {
+    tempfile::tempdir().map_err(ProjectError::io(&std::env::temp_dir()))
 }
 
 /// A project's reference sources.
@@ -318,9 +319,6 @@ pub struct Externals {
 
 impl Externals {
     /// Opens a project. `hub_caches` are the Hugging Face caches to copy from, in order: folders that hold `models--*`.
-    ///
-    /// # Errors
-    /// If the folder does not exist, or git cannot be asked about it.
     pub fn open(root: &Path, hub_caches: Vec<PathBuf>) -> Result<Self> {
         let root = fs::canonicalize(root).map_err(ProjectError::io(root))?;
         let repository = Repository::find(&root)?;
@@ -328,7 +326,6 @@ impl Externals {
     }
 
     /// Whether the project is in a git repository.
-    #[must_use]
     pub fn is_in_repository(&self) -> bool {
         self.repository.is_some()
     }
@@ -365,14 +362,10 @@ impl Externals {
     }
 
     /// Resolves a revision, writes the entry and fetches the source. Nothing changes before the commit was inspected.
-    ///
-    /// # Errors
-    /// If the request is not safe, the source cannot be reached or lacks what is requested, or work would be lost.
     pub fn add(&self, request: &AddRequest) -> Result<Added> {
         self.add_at(request, None)
     }
 
-    /// The same at a commit that the revision was resolved to before.
     fn add_at(&self, request: &AddRequest, commit: Option<String>) -> Result<Added> {
         let AddRequest { kind, dry_run, force, .. } = *request;
         let url = lock::check_url(kind, &request.url)?;
@@ -433,7 +426,6 @@ impl Externals {
         })
     }
 
-    /// The entry that would be replaced: the same source without local work.
     fn replaced(
         &self,
         lock: &Lock,
@@ -460,10 +452,6 @@ impl Externals {
     }
 
     /// Makes the sources equal to the lock. A source that fails does not stop the others.
-    ///
-    /// # Errors
-    /// If the lock cannot be read, lacks a requested source, or another process is changing the sources. The failure
-    /// of one source is in its row.
     pub fn sync(&self, request: &SyncRequest) -> Result<SyncReport> {
         let lock = self.lock()?;
         let chosen = chosen(&lock, &request.names)?;
@@ -526,9 +514,6 @@ impl Externals {
 
     /// Asks what each source follows now; all sources if no names are given. Changes nothing. A source with local edits
     /// fails here already.
-    ///
-    /// # Errors
-    /// If the lock cannot be read, or lacks a requested source. The failure of one source is in its row.
     pub fn newest(&self, names: &[String]) -> Result<Vec<UpdateRow>> {
         let lock = self.lock()?;
         let row = |source: &LockedSource| {
@@ -565,9 +550,6 @@ impl Externals {
 
     /// Moves every source that is behind to the commit that was found, and writes both commits into the lock. A source
     /// that fails does not stop the others.
-    ///
-    /// # Errors
-    /// If the lock cannot be read.
     pub fn update(&self, mut rows: Vec<UpdateRow>) -> Result<Vec<UpdateRow>> {
         let lock = self.lock()?;
         for row in rows.iter_mut().filter(|row| row.state == UpdateState::Behind) {
@@ -590,9 +572,6 @@ impl Externals {
     }
 
     /// Compares every source with the lock. Reads only, and only on this machine.
-    ///
-    /// # Errors
-    /// If the lock or a source cannot be read.
     pub fn status(&self) -> Result<StatusReport> {
         let lock = self.lock()?;
         let sources: Vec<SourceStatus> =
@@ -641,7 +620,6 @@ impl Externals {
     }
 }
 
-/// Fails if replacing a source would lose work.
 fn refuse_loss(source: &LockedSource, observed: &Observed) -> Result<()> {
     const SHOWN: usize = 5;
     let place = source.place();

@@ -5,32 +5,23 @@ use std::sync::Arc;
 use rooflens_compose::value::{Map, Node, Value, python_str};
 use rooflens_compose::yaml;
 
-/// A mapping of a file, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Document {
-    /// Its keys.
     pub(crate) entries: Vec<YamlEntry>,
-    /// Comments behind the last.
     pub(crate) tail: Vec<String>,
 }
 
-/// A key with its value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct YamlEntry {
-    /// Comments and empty lines before it, without their margin.
     pub(crate) before: Vec<String>,
-    /// The key, without quotes.
     pub(crate) key: String,
-    /// Its value.
     pub(crate) value: WrittenValue,
     /// Its line in the file, from 1; 0 where it was put there later.
     pub(crate) line: usize,
 }
 
-/// A value as it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum WrittenValue {
-    /// A mapping, one key per line, with the comment behind its key.
     Map(Document, String),
     /// Anything else: what stands behind the colon, and the lines below, without the margin of the key.
     Text(Vec<String>),
@@ -54,7 +45,6 @@ impl Document {
         yaml::load(&self.text(), Arc::from("")).is_ok_and(|again| same(&again, node))
     }
 
-    /// The file.
     pub(crate) fn text(&self) -> String {
         let mut lines = Vec::new();
         self.write(0, &mut lines);
@@ -83,7 +73,6 @@ impl Document {
         lines.extend(self.tail.iter().map(|line| put(line)));
     }
 
-    /// Says that all of it is written in one line.
     fn stand_in(&mut self, line: usize) {
         for entry in &mut self.entries {
             entry.line = line;
@@ -93,7 +82,6 @@ impl Document {
         }
     }
 
-    /// The value of a path.
     pub(crate) fn get(&self, path: &[&str]) -> Option<&YamlEntry> {
         let (first, rest) = path.split_first()?;
         let entry = self.entries.iter().find(|entry| entry.key == *first)?;
@@ -131,7 +119,6 @@ impl Document {
         }
     }
 
-    /// Adds what `other` has and this has not.
     pub(crate) fn complete(&mut self, other: &Document) {
         for entry in &other.entries {
             match self.entries.iter_mut().find(|there| there.key == entry.key) {
@@ -149,7 +136,6 @@ impl Document {
 }
 
 impl YamlEntry {
-    /// A key with a value on one line.
     pub(crate) fn new(key: &str, value: &str) -> Self {
         Self {
             before: Vec::new(),
@@ -159,7 +145,6 @@ impl YamlEntry {
         }
     }
 
-    /// A key with a mapping.
     pub(crate) fn map(key: &str, inner: Document) -> Self {
         Self {
             before: Vec::new(),
@@ -238,7 +223,6 @@ fn value(rest: &str, below: &[(usize, &str)], margin: usize, line: usize) -> Opt
     }
 }
 
-/// `{ a: 1, b: {c: 2} }`, one key per line.
 fn flow(text: &str, line: usize) -> Option<WrittenValue> {
     let node = yaml::load(&format!("k: {text}"), Arc::from("")).ok()?;
     let comment = text.rsplit_once(" #").map(|(_, comment)| format!("#{comment}")).unwrap_or_default();
@@ -268,7 +252,6 @@ fn of_map(map: &Map) -> Document {
     Document { entries: entries.collect(), tail: Vec::new() }
 }
 
-/// The key at the beginning of a line, and what follows the colon.
 fn key_of(text: &str) -> Option<(String, &str)> {
     let quoted = |quote: char| {
         let (key, rest) = text.strip_prefix(quote)?.split_once(quote)?;
@@ -308,7 +291,6 @@ fn lines_of(text: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// The same values, wherever they are written.
 fn same(one: &Node, other: &Node) -> bool {
     match (&one.value, &other.value) {
         (Value::Map(one), Value::Map(other)) => {

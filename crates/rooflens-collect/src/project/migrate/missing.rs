@@ -5,13 +5,10 @@ use super::packages::defaults;
 use super::{ConfigTree, Migrated};
 use crate::project::skeleton;
 
-/// The file with the values that every run needs.
 pub(crate) const BASE: &str = "rooflens.yaml";
 
-/// Options that lead to files of the skeleton's project.
 const OF_THE_EXAMPLE: &[&str] = &["model/", "dataset/starter", "experiment/", "config.yaml"];
 
-/// Whether a tree has none of the stages that a run is made of.
 pub(crate) fn lacks(files: &ConfigTree, primary: &str) -> bool {
     files.get(primary).is_some_and(|text| !keys(text).iter().any(|key| key.starts_with("pipeline/")))
 }
@@ -54,7 +51,6 @@ fn skeleton_document(path: &str) -> Document {
     found.and_then(|(_, text)| Document::read(text)).unwrap_or_default()
 }
 
-/// Values of the skeleton that do not depend on a choice.
 fn base() -> String {
     let mut root = skeleton_document("config.yaml");
     root.entries.retain(|entry| entry.key != "defaults");
@@ -99,7 +95,6 @@ fn runtime(text: &str) -> Option<String> {
     Some(document.text())
 }
 
-/// The primary config: its own list, behind the choices that it does not make.
 fn with_defaults(text: &str, files: &ConfigTree) -> String {
     let Some(mut document) = Document::read(text) else { return text.to_owned() };
     let own: Vec<String> = keys(text);
@@ -138,12 +133,10 @@ fn with_defaults(text: &str, files: &ConfigTree) -> String {
     document.text()
 }
 
-/// A tree whose own presets say which stages are on.
 fn has_profiling(files: &ConfigTree) -> bool {
     files.keys().any(|path| path.starts_with("profiling/") || path == "profiling.yaml")
 }
 
-/// The groups of a defaults list.
 fn keys(text: &str) -> Vec<String> {
     let plain = |key: String| key.trim_start_matches("optional ").trim_start_matches('/').to_owned();
     defaults(text).into_iter().map(plain).collect()

@@ -45,9 +45,6 @@ pub struct Renamed {
 }
 
 /// The YAML files of a folder.
-///
-/// # Errors
-/// Where the folder or a file cannot be read, with its path.
 pub fn read(folder: &Path) -> Result<ConfigTree, (PathBuf, std::io::Error)> {
     let mut tree = ConfigTree::new();
     let mut open = vec![(folder.to_owned(), 0)];
@@ -72,7 +69,6 @@ pub fn read(folder: &Path) -> Result<ConfigTree, (PathBuf, std::io::Error)> {
 const MAX_DEPTH: usize = 16;
 
 /// The tree in today's words. `primary` is the file that composition begins with, `config.yaml`.
-#[must_use]
 pub fn migrate(tree: &ConfigTree, primary: &str) -> Migrated {
     let packages = Packages::of(tree);
     let mut made = Migrated::default();

@@ -10,7 +10,6 @@ use super::ConfigTree;
 use super::rename::{PICTURES, SWEEP};
 use crate::project::names;
 
-/// Packages of files, and the keys of the defaults lists.
 #[derive(Debug, Default)]
 pub(crate) struct Packages {
     mounted: BTreeMap<String, String>,
@@ -19,7 +18,6 @@ pub(crate) struct Packages {
 }
 
 impl Packages {
-    /// Reads the defaults lists of all files.
     pub(crate) fn of<'a>(tree: &'a ConfigTree) -> Self {
         let mut mounted = BTreeMap::new();
         let read = |(path, text): (&'a String, &'a String)| {
@@ -50,7 +48,6 @@ impl Packages {
         packages
     }
 
-    /// Whether a file has a name in it that may be an old one.
     pub(crate) fn is_old(&self, path: &str) -> bool {
         self.old.contains(path)
     }
@@ -60,7 +57,6 @@ impl Packages {
         &self.set
     }
 
-    /// Whether a defaults list says where a file goes.
     pub(crate) fn is_mounted(&self, path: &str) -> bool {
         self.mounted.contains_key(path.rsplit_once('/').map_or("", |(folder, _)| folder))
     }

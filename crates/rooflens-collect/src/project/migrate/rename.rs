@@ -7,7 +7,6 @@ use super::packages::{self, Packages};
 use super::{Migrated, Renamed};
 use crate::project::names::{self, MatchedName};
 
-/// A setting that was taken out of a file, under its new path.
 struct Moved {
     path: String,
     entry: YamlEntry,
@@ -50,7 +49,6 @@ pub(crate) fn file(
     vec![(path.to_owned(), global(document, &package, outside))]
 }
 
-/// The file with every key at its full path.
 fn global(mut document: Document, package: &str, outside: Vec<Moved>) -> String {
     let (header, comment) = head(&mut document);
     let defaults = document.entries.iter().position(|entry| entry.key == "defaults");
@@ -71,7 +69,6 @@ fn global(mut document: Document, package: &str, outside: Vec<Moved>) -> String 
     lines.collect::<String>() + &whole.text()
 }
 
-/// What left the file, in a file beside it that its defaults list names.
 fn with_companion(path: &str, mut document: Document, outside: Vec<Moved>) -> Vec<(String, String)> {
     let stem = path.trim_end_matches(".yaml");
     let name = stem.rsplit('/').next().unwrap_or(stem);
@@ -94,7 +91,6 @@ fn with_companion(path: &str, mut document: Document, outside: Vec<Moved>) -> Ve
     vec![(path.to_owned(), document.text()), (format!("{stem}-moved.yaml"), moved)]
 }
 
-/// The package header, and the comment that a file begins with.
 fn head(document: &mut Document) -> (Vec<String>, Vec<String>) {
     let lines = match document.entries.first_mut() {
         Some(first) => std::mem::take(&mut first.before),
@@ -113,12 +109,9 @@ fn head(document: &mut Document) -> (Vec<String>, Vec<String>) {
     (header, own.iter().filter(|line| !is_header(line)).cloned().collect())
 }
 
-/// The keys that a sweep goes over.
 pub(super) const SWEEP: &str = "hydra.sweeper.params";
-/// How pictures are prepared.
 pub(super) const PICTURES: &str = "model.preprocess";
 
-/// Whether a mapping switches itself off.
 fn is_off(entry: &YamlEntry) -> bool {
     let WrittenValue::Map(inner, _) = &entry.value else { return false };
     inner.get(&["enable"]).and_then(YamlEntry::scalar).is_some_and(|value| value == "false")
@@ -126,7 +119,6 @@ fn is_off(entry: &YamlEntry) -> bool {
 
 struct Work<'a> {
     file: &'a str,
-    /// Paths that the files of the tree set.
     set: &'a BTreeSet<String>,
     made: &'a mut Migrated,
     moved: Vec<Moved>,
@@ -134,7 +126,6 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Takes every setting with an old name out of a mapping.
     fn visit(&mut self, document: &mut Document, path: &str) {
         let mut kept = Vec::new();
         for mut entry in std::mem::take(&mut document.entries) {
@@ -176,7 +167,6 @@ impl Work<'_> {
         document.entries = kept;
     }
 
-    /// The keys of a sweep are paths, as on the command line.
     fn sweep(&mut self, entry: &mut YamlEntry) {
         let WrittenValue::Map(inner, _) = &mut entry.value else { return };
         for swept in &mut inner.entries {
@@ -191,7 +181,6 @@ impl Work<'_> {
         }
     }
 
-    /// What stays where the setting was; the rest goes to where it belongs.
     fn change(
         &mut self,
         found: &MatchedName<'_>,
@@ -242,7 +231,6 @@ impl Work<'_> {
         }
     }
 
-    /// Gives an entry its new name; it stays where its mapping does.
     fn settle(&mut self, parent: &str, new: &str, mut entry: YamlEntry) -> Option<YamlEntry> {
         let (section, name) = new.rsplit_once('.').unwrap_or(("", new));
         entry.key = name.to_owned();
@@ -263,7 +251,6 @@ fn applies(found: &MatchedName<'_>, entry: &YamlEntry) -> bool {
     }
 }
 
-/// Puts an entry under its path; a mapping's keys go where the mapping is.
 fn put(document: &mut Document, path: &str, entry: YamlEntry) {
     let names: Vec<&str> = path.split('.').filter(|name| !name.is_empty()).collect();
     match (names.split_last(), entry.value) {
@@ -277,7 +264,6 @@ fn put(document: &mut Document, path: &str, entry: YamlEntry) {
     }
 }
 
-/// Mappings that everything was taken out of.
 fn prune(document: &mut Document) {
     document.entries.retain_mut(|entry| match &mut entry.value {
         WrittenValue::Map(inner, _) => {
@@ -288,7 +274,6 @@ fn prune(document: &mut Document) {
     });
 }
 
-/// The rest of a path below a package.
 fn below<'a>(path: &'a str, package: &str) -> Option<&'a str> {
     match path.strip_prefix(package)? {
         "" => Some(""),

@@ -17,7 +17,6 @@ const SLOW_NS: i64 = 100_000_000;
 /// Who the watched processes are is looked up no more often.
 const LOOK_UP_NS: i64 = SECOND_NS;
 
-/// The machine.
 pub(super) struct HostSource {
     name: String,
     tick_ns: i64,
@@ -178,7 +177,6 @@ fn with_hardware(folder: &str, may_stand_in: impl Fn(&str) -> bool) -> Vec<Strin
     if hardware.is_empty() { names.into_iter().filter(|name| may_stand_in(name)).collect() } else { hardware }
 }
 
-/// The processor's name, which is what a machine is for its samples.
 fn name() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));

@@ -21,13 +21,11 @@ pub fn free_bytes(folder: &std::path::Path) -> Option<u64> {
     told.f_bavail.checked_mul(told.f_frsize)
 }
 
-/// The machine, where the system tells of it.
 #[cfg(target_os = "linux")]
 pub(crate) fn open(watched: &Watched) -> Result<Box<dyn Source>, Missing> {
     Ok(Box::new(linux::HostSource::open(watched)?))
 }
 
-/// The machine, where the system tells of it.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn open(_: &Watched) -> Result<Box<dyn Source>, Missing> {
     let fact = format!("samples of the host are not available on {}", std::env::consts::OS);

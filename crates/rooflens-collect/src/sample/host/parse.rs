@@ -26,7 +26,6 @@ pub(super) fn cpu(text: &str) -> Option<Ticks> {
     Some(Ticks { busy, all: busy + idle + iowait })
 }
 
-/// Memory of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Memory {
     pub(super) used_bytes: Option<i64>,
@@ -53,7 +52,6 @@ pub(super) fn memory(text: &str) -> Memory {
     Memory { used_bytes: less(total, available), total_bytes: total, swap_used_bytes: less(swap, swap_free) }
 }
 
-/// Bytes in and out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Moved {
     pub(super) read: i64,
@@ -95,7 +93,6 @@ fn sum(moved: impl Iterator<Item = Moved>) -> Option<Moved> {
     })
 }
 
-/// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) parent: u32,

@@ -34,7 +34,6 @@ impl ProcFile {
         Ok(opened)
     }
 
-    /// What it says now. The room grows where a file has grown.
     pub(super) fn read(&mut self) -> io::Result<&str> {
         loop {
             let mut length = 0;
@@ -54,7 +53,6 @@ impl ProcFile {
         }
     }
 
-    /// The same for one beginning that is enough, as the first line.
     pub(super) fn read_head(&mut self) -> io::Result<&str> {
         let length = self.file.read_at(&mut self.room, 0)?;
         let text = &self.room[..length];

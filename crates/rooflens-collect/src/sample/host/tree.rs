@@ -6,14 +6,12 @@ use super::parse;
 use super::proc_file::ProcFile;
 use crate::sample::watched::Watched;
 
-/// Processor time and resident memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Taken {
     pub(super) ticks: i64,
     pub(super) resident_pages: i64,
 }
 
-/// The processes that were found at the last look-up, each with its open file.
 #[derive(Default)]
 pub(super) struct Tree {
     files: Vec<(u32, ProcFile)>,
@@ -55,7 +53,6 @@ impl Tree {
     }
 }
 
-/// Every process with its parent.
 fn parents() -> Vec<(u32, u32)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -3,10 +3,8 @@
 use nvml_wrapper::error::NvmlError;
 use rooflens_schema::{Notes, Severity, Stage};
 
-/// A question that failed is asked again after so long.
 const AGAIN_NS: i64 = 1_000_000_000;
 
-/// A question, and whether it is worth asking.
 pub(super) struct Ask {
     /// The column that it fills; the first, where it fills several.
     pub(super) column: &'static str,
@@ -15,15 +13,10 @@ pub(super) struct Ask {
     next_ns: i64,
 }
 
-/// What went wrong while a device was asked for one row.
 pub(super) struct Trouble<'a> {
-    /// When the row was due.
     pub(super) due_ns: i64,
-    /// The device, for notes.
     pub(super) source: &'a str,
-    /// Where to tell of it.
     pub(super) notes: &'a Notes,
-    /// Whether the device is gone.
     pub(super) lost: bool,
 }
 
@@ -32,7 +25,6 @@ impl Ask {
         Ask { column, refused: None, next_ns: i64::MIN }
     }
 
-    /// The answer, if there is one.
     pub(super) fn ask<T>(
         &mut self,
         trouble: &mut Trouble<'_>,

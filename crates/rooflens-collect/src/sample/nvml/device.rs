@@ -13,18 +13,15 @@ use super::gpm::{self, Gpm};
 use crate::sample::source::{DeviceProcess, Moment, Ration, Reason, Subject};
 use crate::sample::watched::Watched;
 
-/// What changes seldom, or costs more, is asked this often.
 const SELDOM_NS: i64 = 1_000_000_000;
 /// GPM compares two samples; between closer ones there is little to count.
 const GPM_NS: i64 = 100_000_000;
 
-/// A device, and what it will tell.
 pub(super) struct SampledDevice {
     device: Device<'static>,
     index: i32,
     name: String,
     uuid: Option<String>,
-    /// Its name in notes.
     source: String,
     lost: bool,
     questions: Questions,
@@ -74,7 +71,6 @@ impl SampledDevice {
         Ok(f64::from(limit) / 1000.0)
     }
 
-    /// Adds a row, unless the device is gone.
     pub(super) fn sample(&mut self, moment: &Moment, rows: &mut Counters, watched: &Watched, notes: &Notes) {
         if self.lost {
             return;
@@ -97,7 +93,6 @@ impl SampledDevice {
         self.questions.all().into_iter().filter_map(refused).collect()
     }
 
-    /// Who computes on it now.
     pub(super) fn processes(&self) -> Vec<DeviceProcess> {
         let running = self.device.running_compute_processes().unwrap_or_default();
         let busy = self.device.process_utilization_stats(None).unwrap_or_default();
@@ -161,7 +156,6 @@ impl Questions {
         ]
     }
 
-    /// What is asked on each beat.
     fn often(&mut self, device: &Device<'static>, row: &mut CounterRow, trouble: &mut Trouble<'_>) {
         if let Some(used) = self.utilization.ask(trouble, || device.utilization_rates()) {
             row.gpu_util_pct = small(used.gpu);
@@ -188,7 +182,6 @@ impl Questions {
             .map_or(Opt::NONE, |state| small(state.as_c()));
     }
 
-    /// What is asked when its turn has come.
     fn seldom(
         &mut self,
         device: &Device<'static>,

@@ -49,7 +49,6 @@ impl Gpm {
     }
 }
 
-/// Writes the answers into a row.
 pub(super) fn fill(row: &mut CounterRow, values: [Option<f64>; METRICS.len()]) {
     let [sm, occupancy, tensor, dram, pcie_tx, pcie_rx, nvlink_tx, nvlink_rx] = values;
     let bytes = |rate: Option<f64>| rate.map(|rate| rate * MIB);

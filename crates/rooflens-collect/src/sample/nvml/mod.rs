@@ -70,7 +70,6 @@ pub type PowerLimit = (i32, String, Result<f64, String>);
 
 impl NvmlSource {
     /// The power limit of each device.
-    #[must_use]
     pub fn power_limits(&self) -> Vec<PowerLimit> {
         let limit = |device: &SampledDevice| {
             let subject = device.subject();
@@ -123,7 +122,6 @@ fn load(library: Option<&Path>) -> Result<Nvml, Missing> {
     Err(first.unwrap_or_else(|| no_device("no library was looked for".to_owned())))
 }
 
-/// What a refusal of the library as a whole means.
 fn of_driver(error: &NvmlError) -> Missing {
     let (lack, fact, hint) = match error {
         NvmlError::LibloadingError(error) => {

@@ -66,51 +66,12 @@ pub fn zip(entries: &[Entry]) -> Vec<u8> {
     let directory_start = bytes.len() as u32;
     let directory_bytes = directory.len() as u32;
     bytes.extend(directory);
-    end(&mut bytes, entries.len() as u16, directory_bytes, directory_start);
-    bytes
-}
-
-/// The record at the end.
-pub fn end(bytes: &mut Vec<u8>, entries: u16, directory_bytes: u32, directory_start: u32) {
+    let entries = entries.len() as u16;
     bytes.extend(b"PK\x05\x06");
-    put16(bytes, &[0, 0, entries, entries]);
-    put32(bytes, &[directory_bytes, directory_start]);
-    put16(bytes, &[0]);
-}
-
-/// A zip whose list really has so many entries, each of one byte names and no data of its own.
-pub fn crowded(entries: u64) -> Vec<u8> {
-    let mut bytes = zip(&[file("a", "")]);
-    let start = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
-    let entry: Vec<u8> = bytes[start..start + 47].to_vec();
-    bytes.truncate(start);
-    for index in 0..entries {
-        let name = format!("{index:07}");
-        let at = bytes.len();
-        bytes.extend(&entry[..46]);
-        bytes[at + 28] = 7;
-        bytes.extend(name.as_bytes());
-    }
-    let directory_bytes = bytes.len() as u64 - start as u64;
-    large_end(&mut bytes, entries, directory_bytes, start as u64);
+    put16(&mut bytes, &[0, 0, entries, entries]);
+    put32(&mut bytes, &[directory_bytes, directory_start]);
+    put16(&mut bytes, &[0]);
     bytes
-}
-
-/// The records at the end of a zip64.
-pub fn large_end(bytes: &mut Vec<u8>, entries: u64, directory_bytes: u64, directory_start: u64) {
-    let record = bytes.len() as u64;
-    bytes.extend(b"PK\x06\x06");
-    bytes.extend(44u64.to_le_bytes());
-    put16(bytes, &[45, 45]);
-    put32(bytes, &[0, 0]);
-    for number in [entries, entries, directory_bytes, directory_start] {
-        bytes.extend(number.to_le_bytes());
-    }
-    bytes.extend(b"PK\x06\x07");
-    put32(bytes, &[0]);
-    bytes.extend(record.to_le_bytes());
-    put32(bytes, &[1]);
-    end(bytes, u16::MAX, u32::MAX, u32::MAX);
 }
 
 fn put16(bytes: &mut Vec<u8>, numbers: &[u16]) {

@@ -5,68 +5,60 @@ use rooflens_collect::RunStage;
 use rooflens_report::block::{Block, Cell, Column, Row, Table};
 use rooflens_report::cost::markdown;
 use rooflens_report::render::Part;
-use rooflens_schema::RunDir;
+use rooflens_schema::{Note, RunDir};
 use serde_json::Value as Json;
 
+use super::super::document::{RunDocument, StepFacts};
+use super::super::metrics::Measured;
+use super::{PageNumbers, lines};
 use crate::saved::read_json;
 use crate::text::counted;
 
-/// The page, of a run and its `metrics.json`.
-pub(crate) fn page(run: &RunDir, metrics: &Json) -> String {
+pub(super) fn page(run: &RunDir, numbers: &PageNumbers) -> String {
     let spec = read_json(&run.raw(RunStage::Measure.name()).join("spec.json"));
     let plan = read_json(&run.root().join(super::super::job::PLAN));
     let one = read_json(&run.report().join("static_compute.json"));
     let sweep = read_json(&run.report().join("cost_sweep.json"));
     let cost = if one.is_null() { &sweep } else { &one };
     let parts = [
-        ("times", "Times", times(metrics, &spec)),
-        ("passes", "Passes", passes(metrics, &plan)),
+        ("times", "Times", times(numbers.run.measured.as_ref(), &spec)),
+        ("passes", "Passes", passes(&numbers.run.steps, &plan)),
         ("peaks", "Peaks", peaks(cost)),
-        ("model", "Model cost", model(cost, metrics)),
+        ("model", "Model cost", model(cost, &numbers.run)),
         (
             "missing",
             "Not computed",
-            lines(missing(metrics).into_iter().map(|(what, why)| format!("`{what}`: {why}"))),
+            lines(numbers.missing.iter().map(|(what, why)| format!("`{what}`: {why}"))),
         ),
-        ("notes", "Notes", lines(notes(metrics))),
+        ("notes", "Notes", lines(numbers.analysis.notes.iter().map(note))),
     ];
-    let parts: Vec<Part> = parts
-        .into_iter()
-        .filter(|(_, _, blocks)| !blocks.is_empty())
-        .map(|(name, title, blocks)| Part { name, title, blocks })
-        .collect();
+    let parts = parts.into_iter().filter(|(_, _, blocks)| !blocks.is_empty());
+    let parts: Vec<Part> = parts.map(|(name, title, blocks)| Part { name, title, blocks }).collect();
     markdown("Assumptions", &parts)
-}
-
-fn lines(sentences: impl IntoIterator<Item = String>) -> Vec<Block> {
-    let sentences: Vec<String> = sentences.into_iter().collect();
-    if sentences.is_empty() { Vec::new() } else { vec![Block::Lines(sentences)] }
 }
 
 /// Tokens per second of decode steps alone, which is no headline metric.
 const DECODE_RATE: (&str, &str) =
     ("decode_tokens_per_s", "tokens generated in decode steps / time of these steps");
 
-/// What each measured number is, by its key in `metrics.json`.
 fn defined() -> impl Iterator<Item = (&'static str, &'static str)> {
     let times = headline::TIMES.iter().map(|times| (times.key, times.definition));
     let rates = headline::ALL.iter().filter(|metric| !metric.is_time());
     times.chain(rates.map(|metric| (metric.key, metric.definition))).chain([DECODE_RATE])
 }
 
-fn times(metrics: &Json, spec: &Json) -> Vec<Block> {
-    let measured = &metrics["measured"];
-    if measured.is_null() {
-        return Vec::new();
-    }
+fn times(measured: Option<&Measured>, spec: &Json) -> Vec<Block> {
+    let Some(measured) = measured else { return Vec::new() };
+    // Definitions name numbers by their keys.
+    let values = serde_json::to_value(measured).unwrap_or_default();
     let mut sentences: Vec<String> = defined()
-        .filter(|(name, _)| !measured[*name].is_null())
-        .map(|(name, what)| match measured[name]["count"].as_u64() {
+        .filter(|(name, _)| !values[*name].is_null())
+        .map(|(name, what)| match values[name]["count"].as_u64() {
             Some(count) => format!("`{name}`: {what}; {count} values"),
             None => format!("`{name}`: {}", what.trim_end_matches('.')),
         })
         .collect();
-    sentences.extend(measured["rule"].as_str().map(str::to_owned));
+    sentences.push(measured.rule.to_string());
     let config = &spec["config"];
     if let (Some(warm), Some(repeats)) = (config["warmup_rounds"].as_u64(), config["repeats"].as_u64()) {
         let epochs = config["dataset"]["sampling"]["epochs"].as_u64().unwrap_or(1);
@@ -74,30 +66,24 @@ fn times(metrics: &Json, spec: &Json) -> Vec<Block> {
             .map(|(count, noun)| counted(usize::try_from(count).unwrap_or(usize::MAX), noun));
         sentences.push(format!("measured: {repeats} of {epochs}; before them, not measured: {warm}"));
     }
-    if let Some(lost) = measured["lost_rows"].as_u64().filter(|lost| *lost > 0) {
-        sentences.push(format!("{lost} rows could not be read and are not counted"));
+    if measured.lost_rows > 0 {
+        sentences.push(format!("{} rows could not be read and are not counted", measured.lost_rows));
     }
     lines(sentences)
 }
 
-/// What each process did, and how it ended.
-fn passes(metrics: &Json, plan: &Json) -> Vec<Block> {
+fn passes(steps: &[StepFacts], plan: &Json) -> Vec<Block> {
     let purpose = |name: &str| {
         let steps = plan["steps"].as_array().into_iter().flatten();
         steps.into_iter().find(|step| step["name"] == name).and_then(|step| step["purpose"].as_str())
     };
-    let steps: Vec<&Json> = metrics["steps"].as_array().into_iter().flatten().collect();
-    let names = || steps.iter().filter_map(|step| step["step"].as_str());
-    let mut sentences: Vec<String> = steps
-        .iter()
-        .filter_map(|step| {
-            let (name, end) = (step["step"].as_str()?, step["end"].as_str()?);
-            let purpose = purpose(name).unwrap_or("purpose unknown");
-            Some(format!("`{name}`: {purpose}; a separate process, {end}"))
-        })
-        .collect();
+    let sentence = |step: &StepFacts| {
+        let (name, end) = (&step.step, &step.end);
+        format!("`{name}`: {}; a separate process, {end}", purpose(name).unwrap_or("purpose unknown"))
+    };
+    let mut sentences: Vec<String> = steps.iter().map(sentence).collect();
     let (measure, profiler) = (RunStage::Measure.name(), RunStage::TorchProfiler.name());
-    if names().any(|name| name == measure) && names().any(|name| name == profiler) {
+    if [measure, profiler].iter().all(|name| steps.iter().any(|step| step.step == *name)) {
         sentences.push(format!(
             "headline metrics are from `{measure}` only; results of the trace are from `{profiler}`, whose \
              times include profiler overhead"
@@ -108,7 +94,6 @@ fn passes(metrics: &Json, plan: &Json) -> Vec<Block> {
 
 const NO_SOURCE: &str = "the catalog names none";
 
-/// What the device is taken to be able to do.
 fn peaks(cost: &Json) -> Vec<Block> {
     let device = &cost["hardware"];
     let Some(name) = device["name"].as_str() else {
@@ -170,110 +155,65 @@ fn swept_devices(cost: &Json) -> Vec<&str> {
         .collect()
 }
 
-fn model(cost: &Json, metrics: &Json) -> Vec<Block> {
+fn model(cost: &Json, run: &RunDocument) -> Vec<Block> {
     if cost.is_null() {
-        let reason = metrics["not_computed"]["static_compute"].as_str();
+        let reason = run.not_computed.get("static_compute").and_then(Json::as_str);
         return lines(reason.map(|reason| format!("not computed: {reason}")));
     }
     let told = cost["assumptions"].as_array().into_iter().flatten();
     lines(told.filter_map(Json::as_str).map(str::to_owned))
 }
 
-fn notes(metrics: &Json) -> Vec<String> {
-    let notes = metrics["analysis"]["notes"].as_array().into_iter().flatten();
-    let told = notes.filter_map(|note| {
-        let (severity, code) = (note["severity"].as_str()?, note["code"].as_str()?);
-        let count = note["count"].as_i64().filter(|count| *count != 1);
-        let often = count.map_or_else(String::new, |count| format!(" ×{count}"));
-        Some(format!("{severity}, `{code}`{often}: {}", note["message"].as_str().unwrap_or_default()))
-    });
-    told.collect()
-}
-
-/// Everything that a document says it did not compute, wherever it says so: what, and why.
-pub(crate) fn missing(document: &Json) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    collect(document, "", &mut found);
-    found
-}
-
-fn collect(node: &Json, path: &str, found: &mut Vec<(String, String)>) {
-    let Json::Object(fields) = node else { return };
-    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-    for (key, value) in fields {
-        match (key.as_str(), value) {
-            ("not_computed", Json::Object(reasons)) => {
-                let told =
-                    reasons.iter().filter_map(|(what, why)| Some((below(what), why.as_str()?.to_owned())));
-                found.extend(told);
-            }
-            ("not_computed", Json::Array(reasons)) => {
-                let told = reasons.iter().filter_map(|reason| {
-                    let (what, why) = (reason["analysis"].as_str()?, reason["reason"].as_str()?);
-                    Some((below(what), why.to_owned()))
-                });
-                found.extend(told);
-            }
-            _ => collect(value, &below(key), found),
-        }
-    }
+fn note(note: &Note) -> String {
+    let often = if note.count == 1 { String::new() } else { format!(" ×{}", note.count) };
+    format!("{}, `{}`{often}: {}", note.severity.as_str(), note.code, note.message)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::super::tests::numbers;
     use super::*;
 
     #[test]
-    fn every_reason_is_found_wherever_it_stands() {
-        let document = json!({
-            "not_computed": {"static_compute": "off"},
-            "measured": {"not_computed": {"tpot_ns": "one token"}},
-            "analysis": {"not_computed": [{"analysis": "gaps", "reason": "no device"}]},
-        });
-        let expected =
-            [("static_compute", "off"), ("measured.tpot_ns", "one token"), ("analysis.gaps", "no device")];
-        assert_eq!(missing(&document), expected.map(|(what, why)| (what.to_owned(), why.to_owned())));
-    }
-
-    #[test]
-    fn only_what_was_measured_is_defined() {
+    fn only_what_was_measured_is_defined_and_every_reason_is_found() {
         let folder = tempfile::tempdir().unwrap();
-        let run = RunDir::new(folder.path());
-        let metrics = json!({
-            "steps": [{"step": "measure", "end": "done"}],
-            "measured": {"ttft_ns": {"count": 6}, "tpot_ns": null, "rule": "how it is done", "lost_rows": 2,
-                         "not_computed": {"tpot_ns": "no second token"}},
-            "analysis": {"notes": [{"severity": "warning", "code": "odd", "count": 3, "message": "x <b>"}]},
-        });
-        let page = page(&run, &metrics);
+        let spread = |count| json!({"count": count, "mean": 1, "std": null, "min": 1, "p50": 1, "p90": 1, "p99": 1, "max": 1});
+        let times: serde_json::Map<String, Json> =
+            headline::TIMES.iter().map(|times| (times.key.to_owned(), spread(6))).collect();
+        let mut measured = Json::Object(times);
+        measured["tpot_ns"] = Json::Null;
+        measured["output_tokens_per_s"] = json!(2.0);
+        measured["rule"] = json!("how it is done");
+        measured["lost_rows"] = json!(2);
+        measured["not_computed"] = json!({"tpot_ns": "no second token"});
+        let numbers = numbers(json!({
+            "steps": [{"step": "measure", "end": "done", "duration_ns": 1}],
+            "measured": measured,
+            "not_computed": {"static_compute": "off"},
+            "analysis": {
+                "not_computed": [{"analysis": "gaps", "needs": "x", "reason": "no device"}],
+                "notes": [{"stage": "ingest", "severity": "warning", "code": "odd", "source": "", "count": 3, "message": "x <b>"}],
+            },
+        }));
+        let page = page(&RunDir::new(folder.path()), &numbers);
         for told in [
-            "`ttft_ns`: time from submitting a prompt",
-            "6 values",
             "how it is done",
             "2 rows could not be read",
+            "`measured.tpot_ns`: no second token",
+            "`static_compute`: off",
+            "`analysis.gaps`: no device",
+            "warning, `odd` ×3: x &lt;b&gt;",
+            headline::find("output_tokens_per_s").unwrap().definition.trim_end_matches('.'),
         ] {
             assert!(page.contains(told), "{told}: {page}");
         }
-        assert!(
-            page.contains("`measured.tpot_ns`: no second token")
-                && page.contains("warning, `odd` ×3: x &lt;b&gt;")
-        );
-        assert!(!page.contains("`tpot_ns`: of each") && !page.contains("## Peaks"), "{page}");
-    }
-
-    #[test]
-    fn definitions_are_those_of_the_headline_metrics() {
-        let metrics = json!({"measured": {"ttft_ns": {"count": 1}, "tpot_ns": {"count": 1}, "itl_ns": {"count": 1},
-            "latency_ns": {"count": 1}, "queued_ns": {"count": 1}, "output_tokens_per_s": 2.0}});
-        let page =
-            markdown("t", &[Part { name: "times", title: "Times", blocks: times(&metrics, &Json::Null) }]);
         for times in headline::TIMES {
-            assert!(page.contains(&format!("- `{}`: {}; 1 values", times.key, times.definition)), "{page}");
+            let line = format!("- `{}`: {}; 6 values", times.key, times.definition);
+            assert_eq!(page.contains(&line), times.key != "tpot_ns", "{page}");
         }
-        let rate = headline::find("output_tokens_per_s").unwrap();
-        assert!(page.contains(rate.definition.trim_end_matches('.')), "{page}");
+        assert!(!page.contains("## Peaks"), "{page}");
     }
 
     #[test]

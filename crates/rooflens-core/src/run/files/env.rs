@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rooflens_collect::environment::{EnvironmentKind, WorkloadEnvironment};
+use rooflens_collect::execute::digest;
 use rooflens_collect::project::revision::revision;
 use rooflens_collect::sample::nvml::{NvmlSource, PowerLimit};
 use rooflens_collect::sample::{Source, Watched};
@@ -15,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::super::workload;
-use super::python::{PythonEnvironment, python_environment, shown};
 use crate::document::SchemaTag;
 use crate::environment::nvml_library;
 
@@ -119,8 +120,10 @@ pub(crate) struct ProjectCommit {
     pub(crate) is_dirty: bool,
 }
 
-/// What this machine is, and what the workload told of itself.
 pub(crate) fn environment(run: &RunDir, settings: &RunSettings, project: &Path) -> RunEnvironment {
+    const SYSTEM: &str = "not reported by this system";
+    const LIMIT: &str = "no limit is set, or this system does not report it";
+    const WORKLOAD: &str = "no workload reported it";
     let mut not_computed = BTreeMap::new();
     let mut known = |name: &'static str, why: &str| drop(not_computed.insert(name.into(), why.to_owned()));
     let (gpus, nvidia_driver) = match NvmlSource::open(nvml_library().as_deref(), &Watched::default()) {
@@ -140,58 +143,39 @@ pub(crate) fn environment(run: &RunDir, settings: &RunSettings, project: &Path) 
         }
     };
     let memory = text("/proc/meminfo").as_deref().and_then(memory_bytes);
-    if memory.is_none() {
-        known("memory_bytes", "not reported by this system");
-    }
     let limit = text("/sys/fs/cgroup/memory.max").and_then(|limit| limit.trim().parse().ok());
-    if limit.is_none() {
-        known("memory_limit_bytes", "no limit is set, or this system does not report it");
-    }
     let container = container();
-    if container.is_none() {
-        known("container", "none detected");
-    }
     let ran = [RunStage::Measure, RunStage::DirectInference].map(|stage| workload::of_stage(run, stage));
     let told = |field: &str| ran.iter().find_map(|workload| workload.fact("hello", field)).cloned();
     let (runtime, python, versions) = (told("runtime"), told("python"), told("versions"));
-    for (name, value) in [("runtime", &runtime), ("python", &python), ("versions", &versions)] {
-        if value.is_none() {
-            known(name, "no workload reported it");
-        }
-    }
     let interpreter = told("executable").and_then(|path| path.as_str().map(PathBuf::from));
     let python_environment = python_environment(settings, interpreter.as_deref(), project);
-    match &python_environment {
-        None => {
-            known("environment", "no runtime.environment is set, and the interpreter is not the project's")
-        }
-        Some(found) if found.lock.is_none() => known("environment.lock", "the project has no lock file"),
-        Some(_) => {}
-    }
-    if interpreter.is_none() {
-        known("interpreter", "no workload reported it");
-    }
-    let interpreter = interpreter.map(|path| shown(&path, project));
-    let project = revision(project).map_err(|why| known("project", why)).ok();
+    let has_lock = python_environment.as_ref().is_none_or(|found| found.lock.is_some());
+    let commit = revision(project).map_err(|why| known("project", why)).ok();
     let cpu = processor();
-    for (name, is_known) in [
-        ("cpu.model", cpu.model.is_some()),
-        ("cpu.cores", cpu.cores.is_some()),
-        ("cpu.quota", cpu.quota.is_some()),
-        ("cpu.governor", cpu.governor.is_some()),
-        ("cpu.min_clock_hz", cpu.min_clock_hz.is_some()),
-        ("cpu.max_clock_hz", cpu.max_clock_hz.is_some()),
+    for (name, is_known, why) in [
+        ("memory_bytes", memory.is_some(), SYSTEM),
+        ("memory_limit_bytes", limit.is_some(), LIMIT),
+        ("container", container.is_some(), "none detected"),
+        ("runtime", runtime.is_some(), WORKLOAD),
+        ("python", python.is_some(), WORKLOAD),
+        ("versions", versions.is_some(), WORKLOAD),
+        (
+            "environment",
+            python_environment.is_some(),
+            "no runtime.environment is set, and the interpreter is not the project's",
+        ),
+        ("environment.lock", has_lock, "the project has no lock file"),
+        ("interpreter", interpreter.is_some(), WORKLOAD),
+        ("cpu.model", cpu.model.is_some(), SYSTEM),
+        ("cpu.cores", cpu.cores.is_some(), SYSTEM),
+        ("cpu.quota", cpu.quota.is_some(), LIMIT),
+        ("cpu.governor", cpu.governor.is_some(), SYSTEM),
+        ("cpu.min_clock_hz", cpu.min_clock_hz.is_some(), SYSTEM),
+        ("cpu.max_clock_hz", cpu.max_clock_hz.is_some(), SYSTEM),
     ] {
         if !is_known {
-            let none = name == "cpu.quota";
-            known(
-                name,
-                if none {
-                    "no limit is set, or this system does not report it"
-                } else {
-                    "not reported by this system"
-                },
-            );
+            known(name, why);
         }
     }
     RunEnvironment {
@@ -211,10 +195,10 @@ pub(crate) fn environment(run: &RunDir, settings: &RunSettings, project: &Path) 
         container,
         runtime,
         python,
-        interpreter,
+        interpreter: interpreter.map(|path| shown(&path, project)),
         environment: python_environment,
         versions,
-        project: project.map(|at| ProjectCommit { commit: at.commit, is_dirty: at.is_dirty }),
+        project: commit.map(|at| ProjectCommit { commit: at.commit, is_dirty: at.is_dirty }),
         not_computed,
     }
 }
@@ -239,7 +223,6 @@ fn processor() -> Processor {
     }
 }
 
-/// Model, cores and threads, as Linux lists them.
 fn processor_of(cpuinfo: &str) -> Processor {
     let value = |line: &str, key: &str| {
         let (name, value) = line.split_once(':')?;
@@ -298,6 +281,67 @@ fn container_of(groups: &str) -> Option<Container> {
     Some(Container { kind: kind.into(), sign: "/proc/1/cgroup".into() })
 }
 
+/// The Python environment of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct PythonEnvironment {
+    /// `pixi`, `uv`, `conda` or `venv`.
+    pub(crate) kind: Cow<'static, str>,
+    /// Its name, where it has one.
+    pub(crate) name: Option<String>,
+    /// What pins its packages, where the project has such a file.
+    pub(crate) lock: Option<LockFile>,
+}
+
+/// A lock file of the project.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct LockFile {
+    /// The file, from the project's folder.
+    pub(crate) path: Cow<'static, str>,
+    /// Its SHA-256.
+    pub(crate) sha256: String,
+}
+
+/// The environment of the settings; or the one of the project that the interpreter belongs to, as where
+/// `pixi run` started Rooflens itself.
+fn python_environment(
+    settings: &RunSettings,
+    interpreter: Option<&Path>,
+    project: &Path,
+) -> Option<PythonEnvironment> {
+    let found = settings.runtime.environment.clone().or_else(|| around(interpreter?, project))?;
+    let lock = found.lock_file().and_then(|path| {
+        let (_, sha256) = digest(&project.join(path)).ok()?;
+        Some(LockFile { path: path.into(), sha256 })
+    });
+    Some(PythonEnvironment { kind: found.kind_name().into(), name: found.name, lock })
+}
+
+fn around(interpreter: &Path, project: &Path) -> Option<WorkloadEnvironment> {
+    let inside = interpreter.strip_prefix(project).ok()?.to_str()?;
+    let name = |rest: &str| rest.split('/').next().map(str::to_owned);
+    if let Some(rest) = inside.strip_prefix(".pixi/envs/") {
+        return Some(WorkloadEnvironment { kind: EnvironmentKind::Pixi, name: name(rest) });
+    }
+    let kind = if project.join("uv.lock").is_file() { EnvironmentKind::Uv } else { EnvironmentKind::Venv };
+    match (inside.strip_prefix(".venvs/"), inside.strip_prefix(".venv/")) {
+        (Some(rest), _) => Some(WorkloadEnvironment { kind, name: name(rest) }),
+        (None, Some(_)) => Some(WorkloadEnvironment { kind, name: None }),
+        (None, None) => None,
+    }
+}
+
+/// A path that names no person: from the project's folder, or from the user's own.
+fn shown(path: &Path, project: &Path) -> String {
+    if let Ok(inside) = path.strip_prefix(project) {
+        return format!("$PROJECT/{}", inside.display());
+    }
+    let home = std::env::var_os("HOME").filter(|home| home.len() > 1);
+    match home.and_then(|home| path.strip_prefix(home).ok().map(|inside| inside.display().to_string())) {
+        Some(inside) => format!("~/{inside}"),
+        None => path.display().to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,5 +395,20 @@ mod tests {
         for (key, null) in [("versions", found.versions.is_none()), ("project", found.project.is_none())] {
             assert!(null && found.not_computed.contains_key(key), "{key}");
         }
+    }
+
+    #[test]
+    fn an_interpreter_of_the_project_tells_its_environment() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path();
+        let of = |path: &str| around(&project.join(path), project).map(|it| (it.kind_name(), it.name));
+        assert_eq!(of(".pixi/envs/cu128/bin/python"), Some(("pixi", Some("cu128".to_owned()))));
+        assert_eq!(of(".venv/bin/python"), Some(("venv", None)));
+        fs::write(project.join("uv.lock"), "").unwrap();
+        assert_eq!(of(".venvs/cpu/bin/python"), Some(("uv", Some("cpu".to_owned()))));
+        assert_eq!(of("tools/python"), None);
+        assert_eq!(around(Path::new("/usr/bin/python3"), project), None);
+        assert_eq!(shown(&project.join(".venv/bin/python"), project), "$PROJECT/.venv/bin/python");
+        assert_eq!(shown(Path::new("/usr/bin/python3"), project), "/usr/bin/python3");
     }
 }

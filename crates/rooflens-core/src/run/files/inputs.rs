@@ -50,7 +50,6 @@ pub(crate) fn inputs(run: &RunDir, config: &Node, located: &Node, project: &Path
     ])
 }
 
-/// Lengths and digests of files, each read once.
 struct Digests {
     root: PathBuf,
     /// Whether a sample is a line of a file, named `file:line`; the digest is that of the file.
@@ -67,7 +66,6 @@ impl Digests {
     }
 }
 
-/// A sample of an epoch: tokens of its prompt, and of its answer in each round.
 struct Sample {
     path: String,
     prompt_tokens: Option<i64>,
@@ -82,7 +80,6 @@ fn step(run: &RunDir, stage: RunStage, digests: &mut Digests) -> Option<Node> {
         .then(|| map([("step", text(stage.name())), ("epochs", Node::new(Value::List(epochs)))]))
 }
 
-/// An epoch: the rounds that went through it, and its samples in order.
 #[derive(Default)]
 struct Epoch {
     rounds: Vec<i64>,
@@ -161,7 +158,6 @@ fn metadata(config: &Node, project: &Path, root: &Path) -> Option<Node> {
     })
 }
 
-/// The value at a dotted key.
 pub(super) fn at<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
     key.split('.').try_fold(node, |node, part| match &node.value {
         Value::Map(map) => map.get(&Key::from(part)),

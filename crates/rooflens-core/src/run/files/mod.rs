@@ -6,7 +6,6 @@ mod env;
 mod grounding;
 mod inputs;
 pub(crate) mod predictions;
-mod python;
 mod stakeholder;
 #[cfg(test)]
 mod tests;
@@ -14,20 +13,23 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
+use rooflens_analyze::Findings;
 use rooflens_collect::RunSettings;
 use rooflens_compose::value::{Node, Value};
 use rooflens_compose::yaml;
+use rooflens_report::block::Block;
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
 pub(crate) use self::env::RunEnvironment;
+use super::document::{RunDocument, RunMetrics};
 use super::samples;
 use crate::config::folders::OWN_FOLDER;
 use crate::error::Error;
 use crate::{project, saved};
 
 /// Writes all of them, once `metrics.json` is there.
-pub fn write(run: &RunDir, settings: &RunSettings, project: &Path) -> Result<(), Error> {
+pub(crate) fn write(run: &RunDir, settings: &RunSettings, project: &Path) -> Result<(), Error> {
     saved::make(&run.report())?;
     saved::write_json(run.report().join("env.json"), &env::environment(run, settings, project))?;
     let config = config(run);
@@ -51,25 +53,75 @@ pub(crate) fn rewrite(run: &RunDir) -> Result<bool, Error> {
 
 fn pages(run: &RunDir, settings: &RunSettings, project: &Path) -> Result<(), Error> {
     let has = |format: &str| settings.output.formats.iter().any(|known| known == format);
-    let metrics = saved::read_json(&run.report().join(saved::METRICS));
+    let numbers = std::fs::read_to_string(run.report().join(saved::METRICS)).unwrap_or_default();
+    let Ok(numbers) = PageNumbers::parse(&numbers) else { return Ok(()) };
     if has("md") {
         let pages = [
-            ("assumptions.md", assumptions::page(run, &metrics)),
-            ("stakeholder_summary.md", stakeholder::page(&settings.label(), &metrics)),
+            ("assumptions.md", assumptions::page(run, &numbers)),
+            ("stakeholder_summary.md", stakeholder::page(&settings.label(), &numbers)),
         ];
         for (name, text) in pages {
             saved::write(run.report().join(name), text.as_bytes())?;
         }
     }
-    predictions::write(run, settings, project, &metrics)
+    predictions::write(run, settings, project, &numbers.run)
 }
 
-/// The settings that a run was made with, where it has its config.
+struct PageNumbers {
+    run: RunDocument,
+    analysis: Findings,
+    /// Everything that the document says it did not compute, wherever it says so: what, and why.
+    missing: Vec<(String, String)>,
+}
+
+impl PageNumbers {
+    fn parse(json: &str) -> Result<Self, serde_json::Error> {
+        let RunMetrics { run, analysis } = serde_json::from_str(json)?;
+        let mut missing = Vec::new();
+        collect_missing(&serde_json::from_str(json)?, "", &mut missing);
+        Ok(PageNumbers { run, analysis: analysis.unwrap_or_default(), missing })
+    }
+}
+
+fn collect_missing(node: &Json, path: &str, found: &mut Vec<(String, String)>) {
+    let Json::Object(fields) = node else { return };
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    for (key, value) in fields {
+        match (key.as_str(), value) {
+            ("not_computed", Json::Object(reasons)) => {
+                let told =
+                    reasons.iter().filter_map(|(what, why)| Some((below(what), why.as_str()?.to_owned())));
+                found.extend(told);
+            }
+            ("not_computed", Json::Array(reasons)) => {
+                let told = reasons.iter().filter_map(|reason| {
+                    let (what, why) = (reason["analysis"].as_str()?, reason["reason"].as_str()?);
+                    Some((below(what), why.to_owned()))
+                });
+                found.extend(told);
+            }
+            _ => collect_missing(value, &below(key), found),
+        }
+    }
+}
+
+fn device(run: &RunDocument) -> Option<&str> {
+    text(&run.model, "device_name").or_else(|| text(&run.model, "device"))
+}
+
+fn text<'a>(object: &'a Option<Json>, key: &str) -> Option<&'a str> {
+    object.as_ref()?.get(key)?.as_str()
+}
+
+fn lines(sentences: impl IntoIterator<Item = String>) -> Vec<Block> {
+    let sentences: Vec<String> = sentences.into_iter().collect();
+    if sentences.is_empty() { Vec::new() } else { vec![Block::Lines(sentences)] }
+}
+
 pub(crate) fn settings(run: &RunDir) -> Option<RunSettings> {
     RunSettings::read(&config(run)?).ok()
 }
 
-/// The resolved config of a run.
 pub(crate) fn config(run: &RunDir) -> Option<Node> {
     let path = run.root().join(OWN_FOLDER).join("config.yaml");
     yaml::load(&std::fs::read_to_string(&path).ok()?, Arc::from("config.yaml")).ok()
@@ -91,7 +143,6 @@ pub(crate) fn word(run: &RunDir, key: &str) -> Option<String> {
     }
 }
 
-/// The lines of a file that are JSON.
 fn json_lines(path: &Path) -> Vec<Json> {
     let text = std::fs::read(path).unwrap_or_default();
     text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()

@@ -12,9 +12,10 @@ use rooflens_schema::tables::Requests;
 use rooflens_schema::{Opt, RunDir};
 use serde_json::{Value as Json, json};
 
+use super::super::document::RunDocument;
 use super::super::workload;
 use super::grounding::{self, GroundedImage, Stored};
-use super::json_lines;
+use super::{device, json_lines, text};
 use crate::error::Error;
 use crate::project::way;
 use crate::saved::{self, read_json};
@@ -24,7 +25,6 @@ const FILE: &str = "predictions.jsonl";
 /// The page.
 pub const PAGE: &str = "predictions.html";
 
-/// The boxes that answers name, in pixels.
 const BOXES: &str = "boxes.jsonl";
 
 /// Bytes of a picture that goes into the page: a scanned page of a document does.
@@ -35,7 +35,12 @@ const HEADER_BYTES: u64 = 4 * PICTURE_BYTES;
 const ALL_BYTES: u64 = 48 << 20;
 
 /// Writes them, as the stage that answered wants it: direct inference, or else the profiled one.
-pub fn write(run: &RunDir, settings: &RunSettings, project: &Path, metrics: &Json) -> Result<(), Error> {
+pub(crate) fn write(
+    run: &RunDir,
+    settings: &RunSettings,
+    project: &Path,
+    numbers: &RunDocument,
+) -> Result<(), Error> {
     let has = |stage: &RunStage| run.raw(stage.name()).join(FILE).is_file();
     let Some(stage) = [RunStage::DirectInference, RunStage::TorchProfiler].into_iter().find(has) else {
         return Ok(());
@@ -44,7 +49,7 @@ pub fn write(run: &RunDir, settings: &RunSettings, project: &Path, metrics: &Jso
     let (folder, report) = (run.raw(stage.name()), run.report());
     if kept.predictions {
         let path = report.join(FILE);
-        fs::copy(folder.join(FILE), &path).map_err(|source| Error::Unwritable { path, source })?;
+        fs::copy(folder.join(FILE), &path).map_err(|source| Error::unwritable(path, source))?;
     }
     let spec = read_json(&folder.join("spec.json"));
     let ran = workload::of_stage(run, stage);
@@ -61,7 +66,7 @@ pub fn write(run: &RunDir, settings: &RunSettings, project: &Path, metrics: &Jso
         return Ok(());
     }
     let title = format!("{}: answers", settings.label());
-    let about = about(&settings.label(), stage, metrics);
+    let about = about(&settings.label(), stage, numbers);
     let rest = if kept.predictions { FILE.to_owned() } else { format!("../raw/{}/{FILE}", stage.name()) };
     let formats = [
         ("html", PAGE, html as fn(&str, &str, &[Prediction], &str) -> String),
@@ -80,13 +85,12 @@ pub fn write(run: &RunDir, settings: &RunSettings, project: &Path, metrics: &Jso
     Ok(())
 }
 
-fn about(model: &str, stage: RunStage, metrics: &Json) -> String {
-    let word = |path: &str| metrics.pointer(path).and_then(Json::as_str);
+fn about(model: &str, stage: RunStage, run: &RunDocument) -> String {
     let mut words = vec![model];
-    words.extend(word("/runtime"));
-    words.extend(word("/model/device_name").or_else(|| word("/model/device")));
-    words.extend(word("/model/dtype"));
-    words.extend(word("/dataset/name"));
+    words.extend(run.runtime.as_ref().and_then(Json::as_str));
+    words.extend(device(run));
+    words.extend(text(&run.model, "dtype"));
+    words.extend(text(&run.dataset, "name"));
     let how = if stage == RunStage::DirectInference { "without any profiler" } else { "under the profiler" };
     format!("{}, {how}", words.join(", "))
 }
@@ -169,7 +173,6 @@ fn predictions(
 struct Pictures {
     /// Folder of the samples; nothing where these are texts.
     root: Option<PathBuf>,
-    /// The same from the report's folder.
     from_report: PathBuf,
     left: u64,
 }
@@ -183,7 +186,6 @@ impl Pictures {
         Pictures { root, from_report, left: ALL_BYTES }
     }
 
-    /// The picture, and what its file says of its size.
     fn of(&mut self, sample: &str) -> Option<(Picture, Option<Stored>)> {
         let file = self.root.as_ref()?.join(sample);
         let path = self.from_report.join(sample).to_string_lossy().into_owned();

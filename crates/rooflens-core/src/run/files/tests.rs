@@ -4,59 +4,61 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rooflens_collect::RunSettings;
-use rooflens_collect::execute::Scripted;
-use rooflens_schema::RunDir;
 use rooflens_schema::parquet_io::read_table;
 use rooflens_schema::tables::Runs;
+use rooflens_schema::{RunDir, SCHEMA_VERSION};
 
-use crate::config::folders;
-use crate::observer::{SharedObserver, Unobserved};
-use crate::run::job::{self, RunOutcome};
-use crate::run::launch::Planned;
-use crate::run::{RunRequest, launch};
+use serde_json::{Value as Json, json};
+
+use super::PageNumbers;
+use crate::run::job::RunOutcome;
+use crate::run::tests::{file, planned, take};
 use crate::saved::read_json;
+
+/// Numbers of a run with what matters to a test; the rest is that of a run that measured nothing.
+pub(super) fn numbers(of: Json) -> PageNumbers {
+    let tag = |name: &str| json!({"name": name, "version": SCHEMA_VERSION});
+    let mut all = json!({
+        "schema": tag("rooflens.run"), "run": "r", "status": "complete", "steps": [], "not_computed": {},
+        "measured": {"rounds": 1, "requests": 0, "prompt_tokens": 0, "output_tokens": 0, "decode_steps": 0,
+            "phases_ns": {}, "lost_rows": 0, "rule": "", "not_computed": {}},
+        "analysis": {"schema": tag("rooflens.analysis")},
+    });
+    for (key, value) in of.as_object().unwrap() {
+        match (&mut all[key], value) {
+            (Json::Object(usual), Json::Object(own)) => usual.extend(own.clone()),
+            (usual, own) => *usual = own.clone(),
+        }
+    }
+    PageNumbers::parse(&all.to_string()).unwrap()
+}
 
 const REQUEST: &str = r#"{"round":0,"kind":"predicted","sample":"1-question.txt","prompt_tokens":5,"output_tokens":2,"start_ns":1000,"token_ns":[3000000,7001000]}"#;
 const EVENTS: &str = r#"{"event":"hello","python":"3.11","versions":{"torch":"2.0"},"runtime":"pytorch"}
 {"event":"round_begin","round":0,"kind":"predicted","epoch":0}"#;
 
-fn planned(overrides: Vec<String>, observer: &SharedObserver) -> Planned {
-    let conf = concat!(env!("CARGO_MANIFEST_DIR"), "/../rooflens-collect/skeleton/conf");
-    let request = RunRequest { config_dir: Some(conf.into()), overrides, ..RunRequest::default() };
-    launch::plan(&request, observer).unwrap()
-}
-
-/// Those of the skeleton.
-pub(crate) fn settings() -> RunSettings {
-    let observer = Unobserved::shared();
-    planned(Vec::new(), &observer).jobs.remove(0).settings
+pub(super) fn settings() -> RunSettings {
+    planned(&[]).jobs.remove(0).settings
 }
 
 fn run(folder: &Path, answer: &str, more: &[&str]) -> RunOutcome {
-    let observer = Unobserved::shared();
     let usual = [
         "pipeline.torch_profiler.enable=false",
         "pipeline.static_analysis.enable=false",
         "pipeline.direct_inference.enable=true",
     ];
-    let place = format!("hydra.run.dir={}/run", folder.display());
-    let overrides =
-        [place.as_str()].iter().chain(&usual).chain(more).map(|text| (*text).to_owned()).collect();
-    let planned = planned(overrides, &observer);
-    folders::make(&planned.jobs[0].composed, false).unwrap();
-    let row = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
-    let answer = serde_json::json!({"round": 0, "sample": "1-question.txt", "prompt": "why?", "answer": answer, "tokens": 2});
+    let answer =
+        json!({"round": 0, "sample": "1-question.txt", "prompt": "why?", "answer": answer, "tokens": 2});
     let files = vec![
-        row("events.jsonl", EVENTS),
-        row("steps.csv", "kind,phase,decode_tokens,dur_ns\n"),
-        row("requests.jsonl", REQUEST),
-        row("tokens.jsonl", ""),
-        row("spec.json", r#"{"config":{"dataset":{"kind":"text"}}}"#),
-        row("predictions.jsonl", &answer.to_string()),
+        file("events.jsonl", EVENTS),
+        file("steps.csv", "kind,phase,decode_tokens,dur_ns\n"),
+        file("requests.jsonl", REQUEST),
+        file("tokens.jsonl", ""),
+        file("spec.json", r#"{"config":{"dataset":{"kind":"text"}}}"#),
+        file("predictions.jsonl", answer.to_string()),
     ];
-    let steps = ["measure", "direct_inference"].map(|step| (step.to_owned(), files.clone()));
-    let scripted = Scripted { files: BTreeMap::from(steps), exit_codes: BTreeMap::new() };
-    job::take(&planned.jobs[0], &scripted, &observer).unwrap()
+    let steps = ["measure", "direct_inference"].map(|step| (step, files.clone()));
+    take(folder, &[&usual[..], more].concat(), &steps, BTreeMap::new())
 }
 
 #[test]

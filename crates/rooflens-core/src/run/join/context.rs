@@ -21,7 +21,6 @@ use super::profiled_round;
 use crate::error::Error;
 use crate::model::{ModelContext, ModelRecord, Passes, ToldShapes, kind_of};
 
-/// The phases that steps of a workload have.
 const PHASES: [PhaseKind; 3] = [PhaseKind::Prefill, PhaseKind::Decode, PhaseKind::Mixed];
 
 /// Gives the ledger of a run its lower bounds, as far as the run tells.
@@ -37,7 +36,6 @@ pub(crate) fn join_floor(
     ModelContext::give(joined, ledger, is_trusted)
 }
 
-/// The model of a run, and what went through it while it was profiled.
 fn joined(run: &RunDir, record: &ModelRecord, ledger: &Ledger) -> Result<ModelContext, String> {
     let known = record.resolve()?;
     let mut passes = Passes::new();
@@ -70,7 +68,6 @@ pub(crate) fn context(run: &RunDir) -> RunContext {
     }
 }
 
-/// The median step of each phase in the pass without a profiler.
 fn unprofiled(steps: &Steps) -> Vec<UnprofiledSteps> {
     let steps = steps_of(steps, MEASURED);
     let of_phase = |phase: PhaseKind| {

@@ -2,7 +2,6 @@
 //! `metrics.json`.
 
 mod context;
-mod products;
 mod shapes;
 
 pub(crate) use self::context::{context, join_floor};
@@ -11,47 +10,39 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rooflens_analyze::Findings;
-use rooflens_analyze::analyses::{Parts, PartsOfPhase, Products, Trace};
+use rooflens_analyze::analyses::{Parts, PartsOfPhase, ProductStat, Products, Trace};
+use rooflens_analyze::product::is_fp32;
 use rooflens_collect::RunStage;
 use rooflens_cost::hardware::Device;
 use rooflens_cost::measured::{
     self, Efficiency, FlopsCheck, Matches, MeasuredPart, MeasuredPhase, Ran, RunPhase, StaticVsMeasured,
-    TimelineSide, TorchFlops,
+    TimelineSide, TorchFlops, Traced,
 };
 use rooflens_cost::{Model, Setup};
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 use rooflens_schema::tables::PhaseKind;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::document::RunDocument;
 use super::workload;
 use crate::model::ModelRecord;
 
-/// What the join comes to. What is null has its reason in `not_computed`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct ModelJoin {
-    /// MFU and MBU of each phase of the measured rounds.
-    pub efficiency: Option<Efficiency>,
-    /// Operations of the profiled round by the static model and by torch.
+/// What the join comes to. What is null has its reason.
+#[derive(Default)]
+pub(crate) struct ModelJoin {
+    pub(crate) efficiency: Option<Efficiency>,
     pub(crate) flops_check: Option<FlopsCheck>,
-    /// Products of the profiled round, each matched with an operator of the static model.
     pub(crate) matches: Option<Matches>,
-    /// Each part of the model in the profiled round.
     pub(crate) static_vs_measured: Option<StaticVsMeasured>,
-    /// Why something is null.
-    #[serde(skip)]
     pub(crate) reasons: BTreeMap<&'static str, String>,
 }
 
-/// Names of what is joined.
 const EFFICIENCY: &str = "efficiency";
 const FLOPS_CHECK: &str = "flops_check";
 const MATCHES: &str = "matches";
 const STATIC_VS_MEASURED: &str = "static_vs_measured";
 
-/// Joins what a run left with what its model must cost.
 pub(crate) fn join(
     run: &RunDir,
     model: Result<&ModelRecord, &String>,
@@ -86,39 +77,33 @@ pub(crate) fn join(
     joined
 }
 
-/// What was joined when the run was made, for a report that is written once more.
-pub(crate) fn kept(run: &RunDir) -> ModelJoin {
-    #[derive(Deserialize)]
-    struct Reasons {
-        not_computed: BTreeMap<String, String>,
-    }
-    let Ok(bytes) = std::fs::read(run.report().join("metrics.json")) else { return ModelJoin::default() };
-    let mut joined: ModelJoin = serde_json::from_slice(&bytes).unwrap_or_default();
-    let reasons =
-        serde_json::from_slice::<Reasons>(&bytes).map(|found| found.not_computed).unwrap_or_default();
-    for (name, is_there) in [
-        (EFFICIENCY, joined.efficiency.is_some()),
-        (FLOPS_CHECK, joined.flops_check.is_some()),
-        (MATCHES, joined.matches.is_some()),
-        (STATIC_VS_MEASURED, joined.static_vs_measured.is_some()),
-    ] {
-        if !is_there {
-            let reason = reasons.get(name).cloned();
-            joined
-                .reasons
-                .insert(name, reason.unwrap_or_else(|| "it was not computed when the run was made".into()));
-        }
-    }
-    joined
-}
-
 impl ModelJoin {
     fn keep<T>(&mut self, name: &'static str, found: Result<T, String>) -> Option<T> {
         found.map_err(|reason| self.reasons.insert(name, reason)).ok()
     }
+
+    /// What was joined when the run was made, for a report that is written once more.
+    pub(super) fn kept(document: &RunDocument) -> Self {
+        let joined = ModelJoin {
+            efficiency: document.efficiency.clone(),
+            flops_check: document.flops_check.clone(),
+            matches: document.matches.clone(),
+            static_vs_measured: document.static_vs_measured.clone(),
+            reasons: BTreeMap::new(),
+        };
+        let missing = [
+            (EFFICIENCY, joined.efficiency.is_none()),
+            (FLOPS_CHECK, joined.flops_check.is_none()),
+            (MATCHES, joined.matches.is_none()),
+            (STATIC_VS_MEASURED, joined.static_vs_measured.is_none()),
+        ];
+        let reason = |name: &str| document.not_computed.get(name).and_then(Json::as_str);
+        let reason = |name| reason(name).unwrap_or("it was not computed when the run was made").to_owned();
+        let missing = missing.into_iter().filter(|(_, is_missing)| *is_missing);
+        ModelJoin { reasons: missing.map(|(name, _)| (name, reason(name))).collect(), ..joined }
+    }
 }
 
-/// The model and how devices share it.
 struct JoinedModel<'a> {
     record: &'a ModelRecord,
     model: Model,
@@ -130,7 +115,6 @@ impl<'a> JoinedModel<'a> {
         record.model().map(|(model, setup)| JoinedModel { record, model, setup })
     }
 
-    /// The device, and why there is none.
     fn device(&self) -> (Option<&Device>, &str) {
         (self.record.device.as_ref(), self.record.no_device.as_deref().unwrap_or_default())
     }
@@ -160,7 +144,7 @@ impl<'a> JoinedModel<'a> {
         if findings.get::<Trace>().is_some_and(|trace| trace.ranks > 1) {
             return Err("the trace has several ranks, and the static model is for one".to_owned());
         }
-        let (traced, timeline) = products::traced(products);
+        let (traced, timeline) = traced(products);
         if traced.is_empty() {
             return Err("the trace has no prefill or decode step".to_owned());
         }
@@ -181,12 +165,10 @@ impl<'a> JoinedModel<'a> {
     }
 }
 
-/// Whether the head was run for every row of a prompt.
 fn all_logits(folder: &Path) -> bool {
     crate::saved::read_json(&folder.join("workload.json")).get("logits").and_then(Json::as_str) == Some("all")
 }
 
-/// The passes of the profiled round.
 fn profiled_round(run: &RunDir) -> Result<Vec<Ran>, String> {
     let steps = workload::of_stage(run, RunStage::TorchProfiler).steps;
     if steps.is_empty() && !run.raw(RunStage::TorchProfiler.name()).is_dir() {
@@ -195,7 +177,6 @@ fn profiled_round(run: &RunDir) -> Result<Vec<Ran>, String> {
     shapes::of_kind(&steps, "profiled")
 }
 
-/// A vision tower runs within the prefill.
 fn run_phase(kind: PhaseKind) -> Option<RunPhase> {
     match kind {
         PhaseKind::Prefill | PhaseKind::Vision => Some(RunPhase::Prefill),
@@ -205,7 +186,6 @@ fn run_phase(kind: PhaseKind) -> Option<RunPhase> {
     }
 }
 
-/// What the trace tells of each phase.
 fn measured_parts(phases: &[PartsOfPhase]) -> Vec<MeasuredPhase> {
     let mut found: BTreeMap<RunPhase, Vec<&PartsOfPhase>> = BTreeMap::new();
     for phase in phases {
@@ -231,4 +211,25 @@ fn measured_parts(phases: &[PartsOfPhase]) -> Vec<MeasuredPhase> {
         }
     };
     found.into_iter().map(of_phase).collect()
+}
+
+fn traced(products: &[ProductStat]) -> (Vec<Traced>, TimelineSide) {
+    let on_device = products.iter().any(|row| row.device_ns > 0);
+    let timeline = if on_device { TimelineSide::Device } else { TimelineSide::Host };
+    let row = |row: &ProductStat| {
+        Some(Traced {
+            phase: run_phase(row.phase)?,
+            layer: row.layer.and_then(|layer| u32::try_from(layer).ok()),
+            part: row.part.to_string(),
+            module: row.module.clone().unwrap_or_default(),
+            operator: row.operator.clone(),
+            count: row.count as u64,
+            flops: row.flops,
+            heads: row.heads,
+            kv_elements: row.kv_elements,
+            is_fp32: is_fp32(&row.dtypes),
+            ns: if on_device { row.device_ns } else { row.host_ns },
+        })
+    };
+    (products.iter().filter_map(row).collect(), timeline)
 }

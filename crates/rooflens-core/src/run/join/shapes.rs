@@ -9,7 +9,6 @@ use rooflens_schema::tables::{PhaseKind, StepRow, Steps};
 
 use crate::run::workload::steps_of;
 
-/// The passes of the rounds of a kind.
 pub(crate) fn of_kind(steps: &Steps, kind: &str) -> Result<Vec<Ran>, String> {
     let rows = steps_of(steps, kind);
     if rows.is_empty() {

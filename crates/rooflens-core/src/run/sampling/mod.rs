@@ -2,31 +2,31 @@
 //!
 //! * [`Sampling`]: takes the samples. Whatever fails here is a note: a run is worth something without them.
 //! * [`record`]: what is kept of them: `tables/counters.parquet`, `report/nvml.csv`, `raw/sampler/`.
-//! * [`summary`]: what they come to, from what a run's folder holds.
+//! * [`of_run`]: what they come to, from what a run's folder holds, so that a report that is made again says the same.
 
 mod parts;
 mod record;
-mod summary;
 
 use std::cell::RefCell;
 use std::fs::File;
 use std::time::Duration;
 
+use rooflens_analyze::sampled::{CounterSubject, Sampled, SampledRun, StepParts, sampled};
 use rooflens_collect::execute::{StepObserver, StopRequest, WorkloadEvent};
 use rooflens_collect::plan::{PlannedStep, RunStage};
+use rooflens_collect::sample::source::Subject;
 use rooflens_collect::sample::{Sampler, SamplingOutcome, SamplingSettings, Source, Watched};
 use rooflens_collect::settings;
 use rooflens_ingest::formats::workload::ClockReading;
-use rooflens_schema::tables::{CounterStep, Counters};
+use rooflens_schema::parquet_io::read_table;
+use rooflens_schema::tables::{CounterSource, CounterStep, Counters};
 use rooflens_schema::{Notes, RunDir, Severity, Stage};
 
 use self::record::SampledStep;
 pub(crate) use self::record::{SamplerRecord, clock_base};
+use super::workload;
 use crate::environment;
 
-pub(crate) use self::summary::of_run;
-
-/// Samples while steps go on.
 pub(crate) struct Sampling {
     interval: Duration,
     watched: Watched,
@@ -37,7 +37,7 @@ pub(crate) struct Sampling {
 
 impl Sampling {
     /// Opens what can be sampled, where that is wanted.
-    pub fn open(wanted: Option<settings::SamplerSettings>) -> Self {
+    pub(crate) fn open(wanted: Option<settings::SamplerSettings>) -> Self {
         let watched = Watched::default();
         let interval = Duration::from_millis(wanted.map_or(0, |wanted| wanted.interval_ms));
         let mut record = SamplerRecord::new(interval);
@@ -54,8 +54,7 @@ impl Sampling {
                         Err(missing) => record.miss(opened.name, &missing),
                     }
                 }
-                record.subjects =
-                    sources.iter().flat_map(|source| source.subjects()).map(Into::into).collect();
+                record.subjects = sources.iter().flat_map(|source| source.subjects()).collect();
             }
         }
         let rows = RefCell::new(Counters::default());
@@ -79,7 +78,7 @@ impl Sampling {
     }
 
     /// Writes what was sampled. The tables of the trace must be there already: their clock counts.
-    pub fn save(&self, run: &RunDir, notes: &Notes) {
+    pub(crate) fn save(&self, run: &RunDir, notes: &Notes) {
         let (mut rows, mut record) = (self.rows.borrow_mut(), self.record.borrow_mut());
         if let Err(error) = record.save(run, &mut rows) {
             let message = format!("samples are missing: {error}");
@@ -111,7 +110,7 @@ impl Sampling {
             },
             tally: tally.into(),
         });
-        record.reasons = sources.iter().flat_map(|source| source.reasons()).map(Into::into).collect();
+        record.reasons = sources.iter().flat_map(|source| source.reasons()).collect();
         *self.sources.borrow_mut() = sources;
         for note in told {
             // The samples of a run that lost some are still those of a whole run.
@@ -170,7 +169,6 @@ impl StepObserver for Watching<'_> {
     }
 }
 
-/// The word for a stage in the table.
 fn counter_step(stage: RunStage) -> CounterStep {
     match stage {
         RunStage::Measure => CounterStep::Measure,
@@ -181,6 +179,44 @@ fn counter_step(stage: RunStage) -> CounterStep {
         RunStage::DirectInference => CounterStep::DirectInference,
         // It starts no process, so it is never sampled.
         RunStage::StaticAnalysis => CounterStep::None,
+    }
+}
+
+pub(crate) fn of_run(run: &RunDir) -> Result<Sampled, String> {
+    let Some(record) = SamplerRecord::read(run) else { return Err("nothing was sampled".to_owned()) };
+    if let Some(off) = record.off {
+        return Err(off);
+    }
+    let path = run.table("counters");
+    if !path.is_file() {
+        let why = record.missing.into_values().collect::<Vec<String>>().join("; ");
+        return Err(if why.is_empty() { "no sample was taken".to_owned() } else { why });
+    }
+    let counters: Counters = read_table(&path).map_err(|error| error.to_string())?;
+    let known = |name: &str| CounterStep::ALL.iter().copied().find(|step| step.as_str() == name);
+    let steps = record.steps.iter().filter_map(|step| {
+        let ran = workload::of_step(run, &step.step);
+        Some(StepParts { step: known(&step.step)?, parts: parts::of_step(ran, record.base_unix_ns) })
+    });
+    Ok(sampled(&SampledRun {
+        counters: &counters,
+        interval_ns: record.interval_ns,
+        base_unix_ns: record.base_unix_ns,
+        subjects: record.subjects.iter().map(|subject| with_reasons(subject, &record)).collect(),
+        steps: steps.collect(),
+        throttle: rooflens_collect::sample::throttle::names,
+        missing: record.missing.clone(),
+    }))
+}
+
+fn with_reasons(subject: &Subject, record: &SamplerRecord) -> CounterSubject {
+    let is_host = subject.source == CounterSource::Host.as_str();
+    let own = record.reasons.iter().filter(|reason| reason.device == subject.device);
+    CounterSubject {
+        source: if is_host { CounterSource::Host } else { CounterSource::Device },
+        device: subject.device,
+        name: subject.name.clone(),
+        reasons: own.map(|reason| (reason.column.to_string(), reason.reason.clone())).collect(),
     }
 }
 

@@ -6,13 +6,10 @@ use rooflens_analyze::sampled::{StepPart, WHOLE};
 use rooflens_ingest::formats::workload::{ProbeMark, Round, WorkloadRecords};
 use rooflens_schema::tables::{PhaseKind, Steps};
 
-/// Steps that follow each other this closely belong to one stretch.
 const TOUCHING_NS: i64 = 1_000_000;
 
-/// The part that counts of a step: its rounds without warm-up.
 const ROUNDS: &str = "rounds";
 
-/// Rounds that do not count.
 const WARMUP: &str = "warmup";
 
 /// A stretch of a part, and the tokens that were made in it.
@@ -51,7 +48,6 @@ fn rounds(rounds: &[Round]) -> Vec<Stretch> {
     counted.filter_map(stretch).collect()
 }
 
-/// Forward passes by phase.
 fn phases(steps: &Steps) -> BTreeMap<String, Vec<Stretch>> {
     let mut phases: BTreeMap<String, Vec<Stretch>> = BTreeMap::new();
     for row in (0..steps.len()).filter(|row| counts(steps.round_kind[*row].as_deref())) {
@@ -79,7 +75,6 @@ fn marked(marks: &[ProbeMark]) -> BTreeMap<String, Vec<Stretch>> {
     marked
 }
 
-/// Tokens of counted requests; nothing where there is none.
 fn output_tokens(workload: &WorkloadRecords) -> Option<u64> {
     let requests = &workload.requests;
     let counted = (0..requests.len()).filter(|row| counts(requests.round_kind[*row].as_deref()));

@@ -30,37 +30,13 @@ pub(crate) struct SamplerRecord {
     /// The time of day that is 0 in `counters`.
     pub(crate) base_unix_ns: i64,
     /// What was sampled.
-    pub(crate) subjects: Vec<SampledSubject>,
+    pub(crate) subjects: Vec<Subject>,
     /// What could not be, and why.
     pub(crate) missing: BTreeMap<String, String>,
     /// Columns that stayed null, and why.
-    pub(crate) reasons: Vec<NullColumn>,
+    pub(crate) reasons: Vec<Reason>,
     /// The steps that were sampled, in order.
     pub(crate) steps: Vec<SampledStep>,
-}
-
-/// Something that was sampled.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct SampledSubject {
-    /// The machine, or a device of it.
-    pub(crate) source: CounterSource,
-    /// Device index; null for the machine.
-    pub(crate) device: Option<i32>,
-    /// What it is called.
-    pub(crate) name: String,
-    /// The device's own id, the same after a restart.
-    pub(crate) uuid: Option<String>,
-}
-
-/// A column that stayed null.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct NullColumn {
-    /// Device index; null for the machine.
-    pub(crate) device: Option<i32>,
-    /// The column of `counters`.
-    pub(crate) column: String,
-    /// What the driver or the system said.
-    pub(crate) reason: String,
 }
 
 /// A step that was sampled.
@@ -87,20 +63,6 @@ pub(crate) struct StepTally {
     pub(crate) core_share: Option<f64>,
 }
 
-impl From<Subject> for SampledSubject {
-    fn from(subject: Subject) -> Self {
-        let is_host = subject.source == CounterSource::Host.as_str();
-        let source = if is_host { CounterSource::Host } else { CounterSource::Device };
-        SampledSubject { source, device: subject.device, name: subject.name, uuid: subject.uuid }
-    }
-}
-
-impl From<Reason> for NullColumn {
-    fn from(Reason { device, column, reason }: Reason) -> Self {
-        NullColumn { device, column: column.into_owned(), reason }
-    }
-}
-
 impl From<BeatTally> for StepTally {
     fn from(tally: BeatTally) -> Self {
         StepTally {
@@ -113,32 +75,29 @@ impl From<BeatTally> for StepTally {
 }
 
 impl SamplerRecord {
-    /// Of a run that is to begin.
     pub(crate) fn new(interval: Duration) -> Self {
         let interval_ns = i64::try_from(interval.as_nanos()).unwrap_or(i64::MAX);
         SamplerRecord { interval_ns, ..SamplerRecord::default() }
     }
 
-    /// A source that is not there.
     pub(crate) fn miss(&mut self, source: &str, missing: &Missing) {
         // `nvml` is how devices are asked; what is missing to a reader is the devices.
         let what = if source == "nvml" { "devices" } else { source };
         self.missing.insert(what.to_owned(), missing.fact.clone());
     }
 
-    /// Where it stands.
     pub(crate) fn path(run: &RunDir) -> PathBuf {
         run.raw("sampler").join("sampler.json")
     }
 
     /// That of a run.
-    pub fn read(run: &RunDir) -> Option<Self> {
+    pub(crate) fn read(run: &RunDir) -> Option<Self> {
         serde_json::from_slice(&std::fs::read(Self::path(run)).ok()?).ok()
     }
 
     /// Writes everything. The rows' times become those since the run's clock base.
-    pub fn save(&mut self, run: &RunDir, rows: &mut Counters) -> Result<(), Error> {
-        self.base_unix_ns = base(run, rows);
+    pub(crate) fn save(&mut self, run: &RunDir, rows: &mut Counters) -> Result<(), Error> {
+        self.base_unix_ns = clock_base(run).or_else(|| rows.ts_ns.first().copied()).unwrap_or(0);
         for ts_ns in &mut rows.ts_ns {
             *ts_ns = ts_ns.saturating_sub(self.base_unix_ns);
         }
@@ -147,18 +106,12 @@ impl SamplerRecord {
         if rows.is_empty() {
             return Ok(());
         }
-        write_table(run, rows).map_err(Error::UnwritableTables)?;
+        write_table(run, rows).map_err(Error::unwritable_tables)?;
         if rows.source.contains(&CounterSource::Device) {
             write_csv(run, rows, self.base_unix_ns)?;
         }
         Ok(())
     }
-}
-
-/// The clock base of the trace; without one, the moment at which the measured pass said hello; without
-/// that, the first sample.
-fn base(run: &RunDir, rows: &Counters) -> i64 {
-    clock_base(run).or_else(|| rows.ts_ns.first().copied()).unwrap_or(0)
 }
 
 /// The clock base of the trace; without one, the moment at which the measured pass said hello.
@@ -175,5 +128,5 @@ fn write_csv(run: &RunDir, rows: &Counters, base_unix_ns: i64) -> Result<(), Err
     let path = run.report().join("nvml.csv");
     let written = File::create(&path)
         .and_then(|file| CsvWriter::new(Columns::Nvml, base_unix_ns, BufWriter::new(file))?.write(rows));
-    written.map(drop).map_err(|source| Error::Unwritable { path, source })
+    written.map(drop).map_err(|source| Error::unwritable(path, source))
 }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::reading::{Expected, Readings};
 use super::parts::part_of;
+use super::work::computed;
 use super::{Ran, RunPhase, TimelineSide};
 use crate::hardware::Device;
 use crate::model::Model;
@@ -145,32 +146,21 @@ pub fn matches(
     timeline: TimelineSide,
     all_logits: bool,
 ) -> Matches {
-    let mut phases = BTreeMap::new();
-    let mut not_computed = BTreeMap::new();
-    for phase in RunPhase::ALL {
+    let of = |phase: &RunPhase| {
         let ran: Vec<&Ran> = ran.iter().filter(|one| one.shape.phase == *phase).collect();
-        if ran.is_empty() {
-            continue;
-        }
-        match Readings::of(model, setup, device, &ran, all_logits) {
-            Ok(readings) => {
-                let traced = traced.iter().filter(|product| product.phase == *phase).cloned().collect();
-                phases.insert(*phase, of_phase(&readings, model, device, ran.len() as u64, traced));
-            }
-            Err(error) => {
-                not_computed.insert(phase.as_str().to_owned(), error.to_string());
-            }
-        }
-    }
+        let readings = || Readings::of(model, setup, device, &ran, all_logits);
+        let traced = || traced.iter().filter(|product| product.phase == *phase).cloned().collect();
+        let matched = |readings| of_phase(&readings, model, device, ran.len() as u64, traced());
+        (!ran.is_empty()).then(|| (*phase, readings().map(matched)))
+    };
+    let (phases, not_computed) = computed(RunPhase::ALL.iter().filter_map(of));
     Matches { phases, timeline, rule: RULE.to_owned(), not_computed }
 }
 
-/// An operator in one layer, and the products that were found for it.
 struct Slot<'a> {
     expected: &'a Expected,
     layer: Option<u32>,
     found: Vec<usize>,
-    /// Found only together with others.
     shared: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::work::{LM_HEAD, WorkError, add_steps};
+use super::super::work::{LM_HEAD, add_steps};
 use super::super::{Ran, Shape};
 use crate::hardware::Device;
 use crate::model::Model;
@@ -14,13 +14,11 @@ use crate::step::Mask;
 use crate::tally::{OperatorPlace, Tally, TallyRow};
 use crate::units::Unit;
 
-/// An operator of the static model, in all steps of a phase.
 #[derive(Debug, Clone)]
 pub(super) struct Expected {
     pub(crate) place: OperatorPlace,
     pub(crate) name: &'static str,
     pub(crate) class: &'static str,
-    /// How often it occurs in the model.
     pub(crate) layers: u64,
     /// Operations in one layer, as the framework multiplies: with padding.
     pub(crate) counted: u128,
@@ -28,7 +26,6 @@ pub(super) struct Expected {
     pub(crate) needed: u128,
     /// Other numbers of operations that it may have had, and what they tell.
     pub(crate) others: Vec<(Way, u128)>,
-    /// Its lower bound in one layer.
     pub(crate) floor_ns: Option<f64>,
 }
 
@@ -38,7 +35,6 @@ impl Expected {
     }
 }
 
-/// A way of doing an operator that has another number of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Way {
     /// Latent attention through its compressed cache.
@@ -49,10 +45,8 @@ pub(super) enum Way {
     WithoutPadding,
 }
 
-/// What the steps of a phase have to do.
 pub(super) struct Readings {
     pub(crate) operators: Vec<Expected>,
-    /// Why there are no lower bounds.
     pub(crate) no_floor: Option<String>,
 }
 
@@ -63,7 +57,7 @@ impl Readings {
         device: Option<&Device>,
         ran: &[&Ran],
         all_logits: bool,
-    ) -> Result<Self, WorkError> {
+    ) -> Result<Self, String> {
         let shapes: Vec<&Shape> = ran.iter().map(|one| &one.shape).collect();
         let roof = device.and_then(|device| Roof::of_setup(device, setup));
         let padded = tally(model, setup, &shapes, true, None)?;
@@ -117,14 +111,13 @@ impl Readings {
     }
 }
 
-/// The operators of all steps, with or without padding.
 fn tally(
     model: &Model,
     setup: &Setup,
     shapes: &[&Shape],
     padded: bool,
     roof: Option<&Roof>,
-) -> Result<Vec<TallyRow>, WorkError> {
+) -> Result<Vec<TallyRow>, String> {
     let (mut language, mut vision) = (Tally::default(), Tally::default());
     for shape in shapes {
         add_steps(&mut language, &mut vision, model, setup, shape, padded, roof)?;

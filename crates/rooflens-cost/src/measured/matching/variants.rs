@@ -29,7 +29,6 @@ pub struct Variant {
     pub extra_ns: Option<f64>,
 }
 
-/// All that can be told from operations and shapes.
 pub(super) fn of(
     readings: &Readings,
     model: &Model,
@@ -62,7 +61,6 @@ pub(super) fn of(
     found
 }
 
-/// Operators that were matched by another number of operations.
 fn ways(model: &Model, device: Option<&Device>, slots: &[Slot], traced: &[Traced]) -> Vec<Variant> {
     let mut sums: BTreeMap<Way, (u64, i128)> = BTreeMap::new();
     for slot in slots.iter().filter(|slot| !slot.shared) {

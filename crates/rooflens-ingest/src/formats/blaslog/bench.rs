@@ -1,12 +1,9 @@
 //! Lines that repeat a call: `hipblaslt-bench … -m 1024 -n 512 -k 1024 …` and `rocblas-bench -f gemm_ex …`.
 
-use super::call::{Call, size, transpose};
-use super::element::Element;
+use super::call::{Call, Element, size, transpose};
 
-/// What a line is.
 pub(super) enum Found {
     Call(Box<Call>),
-    /// A product without a shape, or cut off.
     Shapeless,
     Other,
 }

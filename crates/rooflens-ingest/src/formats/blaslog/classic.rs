@@ -3,10 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::call::{Call, size, transpose};
-use super::element::Element;
+use super::call::{Call, Element, size, transpose};
 
-/// A record on its way.
 pub(super) struct Record {
     function: String,
     arguments: HashMap<String, String>,
@@ -15,7 +13,6 @@ pub(super) struct Record {
     damaged: bool,
 }
 
-/// The record that a line begins.
 pub(super) fn begin(line: &str) -> Option<Record> {
     let signature = line.split_once("I! cuBLAS (v")?.1.split_once("function ")?.1;
     let name = signature.split('(').next()?.split_whitespace().last()?;
@@ -24,7 +21,6 @@ pub(super) fn begin(line: &str) -> Option<Record> {
 }
 
 impl Record {
-    /// Takes in a further line.
     pub(crate) fn more(&mut self, line: &str) {
         let Some(rest) = line.strip_prefix("i!") else { return };
         if let Some(process) = rest.trim_start().strip_prefix("Process=") {
@@ -38,7 +34,6 @@ impl Record {
         }
     }
 
-    /// Whether the function multiplies matrices.
     pub(crate) fn multiplies(&self) -> bool {
         let name = self.function.to_ascii_lowercase();
         name.contains("gemm") && !name.contains("getsize")

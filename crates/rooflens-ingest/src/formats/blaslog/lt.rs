@@ -6,11 +6,8 @@
 
 use std::collections::HashMap;
 
-use super::call::{Call, size, transpose};
-use super::element::Element;
-use super::fields::value;
+use super::call::{Call, Element, size, transpose};
 
-/// What stands before a line's pairs.
 pub(super) struct Line<'t> {
     pub(crate) library: &'static str,
     pub(crate) process: &'t str,
@@ -19,7 +16,6 @@ pub(super) struct Line<'t> {
     pairs: &'t str,
 }
 
-/// The parts of a line; `None` where it is no such line.
 pub(super) fn line(text: &str) -> Option<Line<'_>> {
     // Other output may stand before it on the same line.
     let at = ["][cublasLt][", "][HIPBLASLT][", "][hipblaslt]["].iter().find_map(|mark| text.find(mark))?;
@@ -29,13 +25,10 @@ pub(super) fn line(text: &str) -> Option<Line<'_>> {
     Some(Line { library, process, level, function, pairs: parts.next()? })
 }
 
-/// What a line is.
 pub(super) enum Found {
-    /// A call with its shape, at level Trace.
     Traced(Box<Call>),
     /// A call at level Api; its shape, where the line before tells it.
     Asked(Option<Box<Call>>),
-    /// A call of which no shape could be read.
     Shapeless,
     Other,
 }
@@ -107,4 +100,45 @@ fn algorithm(words: &str) -> String {
         Some(word.rsplit('_').next().unwrap_or(word))
     });
     parts.collect::<Vec<&str>>().join(" ")
+}
+
+/// The pairs of a text; `value` of `key=[a=1 b=2]` is `a=1 b=2`.
+fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            rest = rest.trim_start();
+            let end = rest.find([' ', '='])?;
+            let (key, behind) = rest.split_at(end);
+            let Some(value) = behind.strip_prefix('=') else {
+                // A word without a value.
+                rest = behind;
+                continue;
+            };
+            let (value, behind) = match value.strip_prefix('[') {
+                Some(inner) => inner.split_once(']').unwrap_or((inner, "")),
+                None => value.split_at(value.find(' ').unwrap_or(value.len())),
+            };
+            rest = behind;
+            return Some((key, value));
+        }
+    })
+}
+
+fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    pairs(text).find(|(found, _)| *found == key).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_stay_whole() {
+        let found: Vec<(&str, &str)> =
+            pairs("A=0X1 Adesc=[type=R_16F rows=2] word beta=? open=[x=1").collect();
+        let expected = [("A", "0X1"), ("Adesc", "type=R_16F rows=2"), ("beta", "?"), ("open", "x=1")];
+        assert_eq!(found, expected);
+        assert_eq!(value("type=R_16F rows=2", "rows"), Some("2"));
+    }
 }

@@ -10,24 +10,19 @@
 mod bench;
 mod call;
 mod classic;
-mod element;
-mod fields;
 mod lt;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 
-use rooflens_schema::{Interner, Notes, RankTables, Severity, Stage};
+use rooflens_schema::{Interner, RankTables, Severity};
 
 use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
-use crate::formats::{Format, finish};
 use crate::lines;
+use crate::reading::{Format, Reading};
 use call::Call;
-
-/// The format.
-pub(crate) struct BlasLog;
 
 /// What such a log has somewhere in its beginning.
 const MARKS: &[&str] = &[
@@ -39,51 +34,40 @@ const MARKS: &[&str] = &[
     "rocblas-bench -f ",
 ];
 
-impl Format for BlasLog {
-    fn name(&self) -> &'static str {
-        "blaslog"
-    }
+pub(crate) const FORMAT: Format = Format {
+    name: "blaslog",
+    about: "Log of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS: GEMM calls, without times",
+    sniff,
+    read,
+};
 
-    fn about(&self) -> &'static str {
-        "Log of cuBLAS, cuBLASLt, hipBLASLt or rocBLAS: GEMM calls, without times"
-    }
+fn sniff(probe: &Probe) -> bool {
+    let has = |mark: &&str| memchr::memmem::find(&probe.head, mark.as_bytes()).is_some();
+    MARKS.iter().any(has)
+}
 
-    fn sniff(&self, probe: &Probe) -> bool {
-        let has = |mark: &&str| memchr::memmem::find(&probe.head, mark.as_bytes()).is_some();
-        MARKS.iter().any(has)
+fn read(from: Artefact, reading: &Reading<'_>) -> Result<RankTables, IngestError> {
+    let mut log = Log::default();
+    let broken = lines::each(from.into_reader(), |line| log.line(line));
+    log.end_record();
+    if let Some(error) = broken {
+        reading.broke_off(&error);
     }
-
-    fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
-        let source = from.name().to_owned();
-        let mut log = Log::default();
-        let broken = lines::each(from.into_reader(), |line| log.line(line));
-        log.end_record();
-        let tell = |severity, code: &str, count, message: String| {
-            notes.add_many(Stage::Ingest, severity, code, &source, count, message);
-        };
-        if let Some(error) = broken {
-            let message = format!("the stream ends early: {error}; the rest is missing");
-            tell(Severity::DataLoss, "stream_error", 1, message);
-        }
-        let records = log.records;
-        let calls = log.counted(&tell);
-        if calls.is_empty() {
-            let why = "it has no GEMM with a shape; cuBLASLt logs shapes with CUBLASLT_LOG_LEVEL=2, \
-                       cuBLAS with CUBLAS_LOGINFO_DBG=1, hipBLASLt with HIPBLASLT_LOG_MASK=32, rocBLAS with \
-                       ROCBLAS_LAYER=2";
-            return Err(IngestError::NoRecords {
-                source_name: source,
-                format: self.name(),
-                why: why.to_owned(),
-            });
-        }
-        let interner = Interner::default();
-        let mut tables = RankTables::default();
-        for (process, call) in &calls {
-            tables.gemms.push(call.row(*process, &interner));
-        }
-        Ok(finish(tables, interner, (self.name(), source), records, (0, 0)))
+    let records = log.records;
+    let calls = log.counted(reading);
+    if calls.is_empty() {
+        return Err(reading.fail(
+            "it has no GEMM with a shape; cuBLASLt logs shapes with CUBLASLT_LOG_LEVEL=2, \
+                   cuBLAS with CUBLAS_LOGINFO_DBG=1, hipBLASLt with HIPBLASLT_LOG_MASK=32, rocBLAS with \
+                   ROCBLAS_LAYER=2",
+        ));
     }
+    let interner = Interner::default();
+    let mut tables = RankTables::default();
+    for (process, call) in &calls {
+        tables.gemms.push(call.row(*process, &interner));
+    }
+    Ok(reading.finish(tables, interner, records, (0, 0)))
 }
 
 /// How a call came to be known. Of one call a log may tell in more than one way.
@@ -155,8 +139,7 @@ impl Log {
         self.calls.push((process, way, call));
     }
 
-    /// The calls, each once, in order.
-    fn counted(self, tell: &dyn Fn(Severity, &str, i64, String)) -> Vec<(i32, Box<Call>)> {
+    fn counted(self, reading: &Reading<'_>) -> Vec<(i32, Box<Call>)> {
         let traced = |library: &str| {
             self.calls.iter().any(|(_, way, call)| *way == Way::Trace && call.library == library)
         };
@@ -168,13 +151,12 @@ impl Log {
         };
         let lost = self.shapeless + if lt || hip { 0 } else { self.asked_shapeless };
         let message = "calls whose shape the log does not record, since it has addresses in place of \
-                       layouts, or is cut"
-            .to_owned();
-        tell(Severity::DataLoss, "call_without_shape", lost, message);
+                       layouts, or is cut";
+        reading.lost("call_without_shape", lost, message);
         let both = lt && self.calls.iter().any(|(_, _, call)| call.library == "cublas");
         if both {
             let message = "cuBLAS calls cuBLASLt: a GEMM may be in the log of both, and is counted twice";
-            tell(Severity::Warning, "nested_calls", 1, message.to_owned());
+            reading.note(Severity::Warning, "nested_calls", 1, message);
         }
         let calls = self.calls.into_iter().filter(|(_, way, call)| once(*way, call.library));
         calls.map(|(process, _, call)| (process, call)).collect()

@@ -1,18 +1,12 @@
 use rooflens_schema::tables::{GemmRow, Transpose};
-use rooflens_schema::{NameId, Notes, Opt, RankTables};
+use rooflens_schema::{NameId, Opt, RankTables};
 
-use crate::artefact::Artefact;
 use crate::error::IngestError;
+use crate::testing::{self, read_whole as read};
 
 const LT: &[u8] = include_bytes!("../../../../../fixtures/blaslog/cublaslt.log");
 const CUBLAS: &[u8] = include_bytes!("../../../../../fixtures/blaslog/cublas.log");
 const BENCH: &[u8] = include_bytes!("../../../../../fixtures/blaslog/bench.log");
-
-fn read(bytes: &[u8]) -> (RankTables, Vec<String>) {
-    let notes = Notes::default();
-    let tables = crate::read(Artefact::from_bytes("log", bytes).unwrap(), &notes).unwrap();
-    (tables, notes.rows().into_iter().map(|note| format!("{} {}", note.code, note.count)).collect())
-}
 
 fn rows(tables: &RankTables) -> Vec<GemmRow> {
     (0..tables.gemms.len()).filter_map(|row| tables.gemms.row(row)).collect()
@@ -110,6 +104,6 @@ fn sizes_too_large_to_be_true_have_no_count() {
 #[test]
 fn a_log_without_products_is_an_error() {
     let only = LT.split(|byte| *byte == b'\n').next().unwrap();
-    let error = crate::read(Artefact::from_bytes("log", only).unwrap(), &Notes::default()).unwrap_err();
+    let error = testing::read(only).0.unwrap_err();
     assert!(matches!(error, IngestError::NoRecords { .. }) && error.to_string().contains("LOG_LEVEL=2"));
 }

@@ -2,7 +2,6 @@
 
 use super::scan::{Cursor, Raw, ScanStop};
 
-/// Which arguments an event's category can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Nothing,
@@ -13,7 +12,6 @@ pub(crate) enum Wanted {
     Memory,
 }
 
-/// What was found.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EventArgs<'a> {
     pub(crate) external: Option<i64>,
@@ -29,7 +27,6 @@ pub(crate) struct EventArgs<'a> {
     pub(crate) block: Option<[i64; 3]>,
     pub(crate) registers: Option<i64>,
     pub(crate) shared_memory: Option<i64>,
-    /// Shapes and types of inputs, as JSON.
     pub(crate) shapes: Option<&'a [u8]>,
     pub(crate) dtypes: Option<&'a [u8]>,
     pub(crate) device_type: Option<i64>,

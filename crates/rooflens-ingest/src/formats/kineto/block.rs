@@ -9,10 +9,8 @@ use memchr::{memchr, memrchr};
 use super::event::EventReader;
 use super::scan::{Cursor, ScanStop};
 
-/// How reading a block ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockEnd {
-    /// Between two events.
     Clean,
     /// Behind the bracket that closes the array, at this offset.
     Closed(usize),
@@ -20,7 +18,6 @@ pub(crate) enum BlockEnd {
     Incomplete(usize),
 }
 
-/// What events of this trace begin with.
 #[derive(Debug, Clone)]
 pub(crate) struct EventStart {
     /// First keys, quotes included.

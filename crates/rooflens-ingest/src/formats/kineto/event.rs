@@ -3,73 +3,47 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rooflens_schema::tables::{
-    ActivityKind, Api, ApiKind, ApiRow, CollectiveRow, Collectives, FrameRow, Frames, KernelRow, Kernels,
-    Memory, MemoryRow, OpRow, Ops, PhaseRow, PhaseSource, Phases,
+    ActivityKind, ApiKind, ApiRow, CollectiveRow, FrameRow, KernelRow, MemoryRow, OpRow, PhaseRow,
+    PhaseSource,
 };
-use rooflens_schema::{Interner, NameId, Opt};
+use rooflens_schema::{Interner, NameId, Opt, RankTables};
 
 use super::args::{EventArgs, Wanted};
 use super::export::ANALYSIS_CATEGORY;
 use super::scan::{Cursor, Raw, ScanStop, unescape};
-use crate::formats::narrow;
+use crate::reading::{Extent, narrow};
 
 /// Rows in the order of the file, and what could not become one.
 #[derive(Debug, Default)]
 pub(crate) struct EventRows {
-    pub(crate) kernels: Kernels,
-    pub(crate) ops: Ops,
-    pub(crate) api: Api,
-    pub(crate) frames: Frames,
-    pub(crate) phases: Phases,
-    pub(crate) memory: Memory,
-    pub(crate) collectives: Collectives,
+    pub(crate) tables: RankTables,
     pub(crate) counts: Counts,
 }
 
-/// What was met besides rows.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    /// Events of any kind.
     pub(crate) events: i64,
     /// Events that could not be read, and passed-over stretches between events.
     pub(crate) damaged: i64,
     /// Events without a usable time or duration.
     pub(crate) timeless: i64,
-    /// Names that were not valid text.
     pub(crate) bad_text: i64,
-    /// Whether any time had a fraction of a microsecond.
     pub(crate) fractions: bool,
-    /// Earliest start and latest end.
-    pub(crate) extent: Option<(i64, i64)>,
-    /// Events that no table holds, by category.
+    pub(crate) extent: Extent,
     pub(crate) unread: BTreeMap<String, i64>,
 }
 
-impl Counts {
-    fn saw(&mut self, start: i64, end: i64) {
-        let (first, last) = self.extent.unwrap_or((start, end));
-        self.extent = Some((first.min(start), last.max(end)));
-    }
-}
-
 impl EventRows {
-    /// Moves the rows of `other` behind these.
     pub(crate) fn append(&mut self, other: &mut EventRows) {
-        self.kernels.append(&mut other.kernels);
-        self.ops.append(&mut other.ops);
-        self.api.append(&mut other.api);
-        self.frames.append(&mut other.frames);
-        self.phases.append(&mut other.phases);
-        self.memory.append(&mut other.memory);
-        self.collectives.append(&mut other.collectives);
+        self.tables.append(&mut other.tables);
         let counts = std::mem::take(&mut other.counts);
         self.counts.events += counts.events;
         self.counts.damaged += counts.damaged;
         self.counts.timeless += counts.timeless;
         self.counts.bad_text += counts.bad_text;
         self.counts.fractions |= counts.fractions;
-        if let Some((start, end)) = counts.extent {
-            self.counts.saw(start, end);
+        if let Some((start, end)) = counts.extent.0 {
+            self.counts.extent.saw(start, end);
         }
         for (category, count) in counts.unread {
             *self.counts.unread.entry(category).or_default() += count;
@@ -77,7 +51,6 @@ impl EventRows {
     }
 }
 
-/// Which table an event belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Category {
     Activity(ActivityKind),
@@ -144,7 +117,6 @@ impl Category {
     }
 }
 
-/// Reads events; keeps a cache of names it has met.
 pub(crate) struct EventReader<'n> {
     interner: &'n Interner,
     cache: HashMap<Box<[u8]>, NameId, foldhash::fast::RandomState>,
@@ -231,7 +203,7 @@ impl<'n> EventReader<'n> {
             return;
         };
         self.rows.counts.fractions |= fraction | dur_fraction;
-        self.rows.counts.saw(ts_ns, ts_ns.saturating_add(dur_ns));
+        self.rows.counts.extent.saw(ts_ns, ts_ns.saturating_add(dur_ns));
         let tid = fact.tid.unwrap_or(0);
         match category {
             Category::Activity(kind) => self.activity(kind, ts_ns, dur_ns, fact),
@@ -244,7 +216,7 @@ impl<'n> EventReader<'n> {
             Category::Op => {
                 let name_id = self.name(fact.name);
                 let (shapes_id, dtypes_id) = (self.json(fact.args.shapes), self.json(fact.args.dtypes));
-                self.rows.ops.push(OpRow {
+                self.rows.tables.ops.push(OpRow {
                     ext_id: fact.args.external.into(),
                     shapes_id,
                     dtypes_id,
@@ -255,8 +227,7 @@ impl<'n> EventReader<'n> {
                 let kind = if category == Category::Api { ApiKind::Other } else { ApiKind::Overhead };
                 let name_id = self.name(fact.name);
                 let kernel_id = fact.args.kernel.map(|kernel| self.name(kernel)).into();
-                self.rows.api.push(ApiRow {
-                    pid: Opt::NONE,
+                self.rows.tables.api.push(ApiRow {
                     tid,
                     ts_ns,
                     dur_ns,
@@ -264,20 +235,20 @@ impl<'n> EventReader<'n> {
                     kind,
                     corr_id: fact.args.correlation.into(),
                     ext_id: fact.args.external.into(),
-                    op_id: Opt::NONE,
                     kernel_id,
+                    ..ApiRow::default()
                 });
             }
             Category::Frame => {
                 let name_id = self.name(fact.name);
-                self.rows.frames.push(FrameRow { tid, ts_ns, dur_ns, name_id });
+                self.rows.tables.frames.push(FrameRow { tid, ts_ns, dur_ns, name_id });
             }
             Category::Annotation | Category::DeviceAnnotation => {
                 let on_device = category == Category::DeviceAnnotation;
                 let (device, stream) = (fact.args.device.or(fact.pid), fact.args.stream.or(fact.tid));
                 let name_id = self.name(fact.name);
                 let source = if on_device { PhaseSource::DeviceAnnotation } else { PhaseSource::Annotation };
-                self.rows.phases.push(PhaseRow {
+                self.rows.tables.phases.push(PhaseRow {
                     tid: Opt::some(stream.unwrap_or(0)),
                     device: on_device.then(|| narrow(device.unwrap_or(0))).into(),
                     ..PhaseRow::new(source, ts_ns, dur_ns, name_id)
@@ -299,7 +270,7 @@ impl<'n> EventReader<'n> {
         let name = self.name(fact.name);
         let [grid_x, grid_y, grid_z] = dimensions(args.grid);
         let [block_x, block_y, block_z] = dimensions(args.block);
-        self.rows.kernels.push(KernelRow {
+        self.rows.tables.kernels.push(KernelRow {
             corr_id: args.correlation.into(),
             ext_id: args.external.into(),
             graph_id: args.graph.into(),
@@ -328,7 +299,7 @@ impl<'n> EventReader<'n> {
                 group_size: args.group_size.map(narrow).into(),
                 group_id: args.group.map(|group| self.name(group)).into(),
             };
-            self.rows.collectives.push(row);
+            self.rows.tables.collectives.push(row);
         }
     }
 
@@ -343,13 +314,13 @@ impl<'n> EventReader<'n> {
         self.rows.counts.fractions |= fraction;
         // c10::DeviceType: 0 is the CPU. Its device id is -1 or 0; the table says -1.
         let on_host = fact.args.device_type.unwrap_or(0) == 0;
-        self.rows.memory.push(MemoryRow {
+        self.rows.tables.memory.push(MemoryRow {
             ts_ns,
             bytes,
             allocated_bytes: fact.args.allocated.into(),
             reserved_bytes: fact.args.reserved.into(),
             device: if on_host { -1 } else { narrow(fact.args.device.unwrap_or(0)) },
-            site_id: Opt::NONE,
+            ..MemoryRow::default()
         });
     }
 
@@ -358,7 +329,6 @@ impl<'n> EventReader<'n> {
         *self.rows.counts.unread.entry(what).or_default() += 1;
     }
 
-    /// The id of a string.
     fn name(&mut self, raw: Raw<'_>) -> NameId {
         if let Some(&id) = self.cache.get(raw.bytes) {
             return id;
@@ -370,7 +340,6 @@ impl<'n> EventReader<'n> {
         id
     }
 
-    /// The id of a piece of JSON, white space taken out.
     fn json(&mut self, raw: Option<&[u8]>) -> Opt<NameId> {
         let Some(raw) = raw else { return Opt::NONE };
         if let Some(&id) = self.cache.get(raw) {
@@ -385,7 +354,6 @@ impl<'n> EventReader<'n> {
     }
 }
 
-/// The fields of an event.
 struct Fact<'a> {
     name: Raw<'a>,
     pid: Option<i64>,

@@ -3,8 +3,10 @@
 //! An export of one rank is a trace like any other: the tracks of the analysis are left out, the rest is read as the
 //! profiler wrote it. What only the first reader knew, its notes, is in a key of its own.
 
-use rooflens_schema::{Note, Notes, Severity, Stage};
+use rooflens_schema::{Note, Severity};
 use serde::{Deserialize, Serialize};
+
+use crate::reading::Reading;
 
 /// The category of events that show the analysis: ledger, phases, layers, counters. Reading derives them anew.
 pub const ANALYSIS_CATEGORY: &str = "rooflens";
@@ -29,18 +31,18 @@ const LARGEST_COUNT: i64 = 1 << 40;
 
 impl Export {
     /// Adds the notes of the traces, and one where this format has no place for all that they held.
-    pub(super) fn tell(&self, source: &str, notes: &Notes) {
+    pub(super) fn tell(&self, reading: &Reading<'_>) {
         for note in self.notes.iter().take(MOST_NOTES) {
             let count = note.count.clamp(0, LARGEST_COUNT);
             let (code, source, message) = (plain(&note.code), plain(&note.source), plain(&note.message));
-            notes.add_many(note.stage, note.severity, &code, &source, count, message);
+            reading.notes.add_many(note.stage, note.severity, &code, &source, count, message);
         }
         if self.format != "kineto" {
             let message = format!(
                 "it was exported from a trace in format {:?}: what this format cannot represent is missing",
                 self.format
             );
-            notes.add(Stage::Ingest, Severity::Warning, "exported", source, message);
+            reading.note(Severity::Warning, "exported", 1, message);
         }
     }
 }

@@ -10,7 +10,6 @@ use serde_json::Value;
 use super::export::{EXPORT_KEY, Export};
 use super::scan::{Cursor, ScanStop, unescape};
 
-/// Versions and switches that are kept.
 const KEPT: &[&str] = &[
     "schemaVersion",
     "cupti_version",
@@ -26,35 +25,25 @@ const KEPT: &[&str] = &[
     "profile_memory",
 ];
 
-/// The keys around `traceEvents`.
 #[derive(Debug, Default)]
 pub(crate) struct TraceHead {
     /// Nanoseconds since 1970 that event times count from.
     pub(crate) base_time_ns: Option<i64>,
-    /// Device properties.
     pub(crate) devices: Devices,
-    /// Rank of the process.
     pub(crate) rank: Option<i32>,
-    /// Ranks of the job.
     pub(crate) world_size: Option<i32>,
-    /// Communication backend.
     pub(crate) backend: Option<String>,
-    /// Kept versions and switches.
     pub(crate) properties: Vec<(String, String)>,
     /// Where the file is an export: of what.
     pub(crate) export: Option<Export>,
-    /// Keys that were not kept.
     pub(crate) dropped: Vec<String>,
-    /// Keys whose value could not be understood.
     pub(crate) damaged: Vec<String>,
 }
 
-/// Where reading of top-level keys stopped.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum HeadStop {
     /// At the first byte inside the array of events.
     Events(usize),
-    /// At the end of the object.
     Done,
 }
 

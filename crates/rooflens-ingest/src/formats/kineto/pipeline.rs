@@ -19,31 +19,19 @@ use super::scan::ScanStop;
 
 /// Text read by one thread at a time: fits the second-level cache with its rows.
 const BLOCK: usize = 1 << 20;
-/// Longest event that is still believed to be one.
 const LONGEST_EVENT: usize = 16 << 20;
-/// Longest text in front of or behind the events.
 const LONGEST_HEAD: usize = 256 << 20;
 /// How often a new beginning is looked for in a tail that never ends an event.
 const RECOVERIES: usize = 64;
 
-/// All that a trace file gives.
 pub(crate) struct Contents {
     pub(crate) head: TraceHead,
     pub(crate) rows: EventRows,
-    /// The stream broke off with this error.
     pub(crate) read_error: Option<std::io::Error>,
     /// The array of events was never closed.
     pub(crate) unclosed: bool,
     /// The text behind the events is damaged or cut off.
     pub(crate) damaged_tail: bool,
-}
-
-/// Why there are no events at all.
-pub(crate) enum NoEvents {
-    /// The text in front of the events ended or is damaged.
-    Head(&'static str),
-    /// The stream could not be read.
-    Io(std::io::Error),
 }
 
 struct Block {
@@ -58,12 +46,8 @@ struct ParsedBlock {
     end: BlockEnd,
 }
 
-/// Reads a whole trace, on so many threads beside the one that reads its bytes.
-pub fn read(
-    mut from: Box<dyn Read + Send>,
-    interner: &Interner,
-    workers: usize,
-) -> Result<Contents, NoEvents> {
+/// Reads a whole trace, on so many threads beside the one that reads its bytes; or says why it has no events.
+pub fn read(mut from: Box<dyn Read + Send>, interner: &Interner, workers: usize) -> Result<Contents, String> {
     let mut head = TraceHead::default();
     let (text, at, read_error) = find_events(&mut from, &mut head)?;
     let start = EventStart::learn(&text, at);
@@ -90,7 +74,6 @@ pub fn read(
     Ok(Contents { head, rows: merge.rows, read_error, unclosed, damaged_tail })
 }
 
-/// Reads a trace block by block, on several threads.
 fn read_blocks(
     mut from: Box<dyn Read + Send>,
     (text, at, read_error): (Vec<u8>, usize, Option<std::io::Error>),
@@ -122,11 +105,10 @@ fn read_blocks(
     })
 }
 
-/// Reads until the first byte inside the array of events.
 fn find_events(
     from: &mut dyn Read,
     head: &mut TraceHead,
-) -> Result<(Vec<u8>, usize, Option<std::io::Error>), NoEvents> {
+) -> Result<(Vec<u8>, usize, Option<std::io::Error>), String> {
     let mut text = Vec::new();
     let mut want = BLOCK;
     loop {
@@ -143,13 +125,14 @@ fn find_events(
         };
         match outcome {
             Ok(HeadStop::Events(at)) => return Ok((text, at, error)),
-            Ok(HeadStop::Done) => return Err(NoEvents::Head("it has no traceEvents")),
-            Err(ScanStop::Bad) => return Err(NoEvents::Head("the text before traceEvents is damaged")),
+            Ok(HeadStop::Done) => return Err("it has no traceEvents".to_owned()),
+            Err(ScanStop::Bad) => return Err("the text before traceEvents is damaged".to_owned()),
             Err(ScanStop::End) if ended => {
-                return Err(error.map_or(NoEvents::Head("it ends before traceEvents"), NoEvents::Io));
+                let why = error.map(|error| error.to_string());
+                return Err(why.unwrap_or_else(|| "it ends before traceEvents".to_owned()));
             }
             Err(ScanStop::End) if want >= LONGEST_HEAD => {
-                return Err(NoEvents::Head("no traceEvents in its first 256 MiB"));
+                return Err("no traceEvents in its first 256 MiB".to_owned());
             }
             Err(ScanStop::End) => want *= 2,
         }
@@ -245,7 +228,6 @@ fn work(
     }
 }
 
-/// Puts rows together and mends wrong cuts.
 struct Merge<'n> {
     start: EventStart,
     spare: EventReader<'n>,

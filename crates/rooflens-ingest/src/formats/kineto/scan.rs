@@ -4,7 +4,6 @@
 //! skips, and accepts what real traces contain although JSON forbids it: bare `NaN`, control
 //! characters in strings, invalid UTF-8.
 
-/// Why the cursor stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScanStop {
     /// The text ends in the middle of a value.
@@ -13,16 +12,12 @@ pub(crate) enum ScanStop {
     Bad,
 }
 
-/// A string as it stands between its quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Raw<'a> {
-    /// The bytes between the quotes, escapes and all.
     pub(crate) bytes: &'a [u8],
-    /// Whether there is a backslash among them.
     pub(crate) escaped: bool,
 }
 
-/// A position in JSON text.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor<'a> {
     text: &'a [u8],
@@ -84,17 +79,14 @@ fn structural(text: &[u8], mut at: usize) -> Option<usize> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at byte `at` of `text`.
     pub(crate) fn new(text: &'a [u8], at: usize) -> Self {
         Cursor { text, at }
     }
 
-    /// The byte offset.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    /// The bytes from `start` to here.
     pub(crate) fn since(&self, start: usize) -> &'a [u8] {
         self.text.get(start..self.at).unwrap_or_default()
     }
@@ -149,7 +141,6 @@ impl<'a> Cursor<'a> {
         Ok(there)
     }
 
-    /// Reads a string.
     #[inline]
     pub(crate) fn string(&mut self) -> Result<Raw<'a>, ScanStop> {
         self.expect(b'"')?;
@@ -172,7 +163,6 @@ impl<'a> Cursor<'a> {
         Ok(Raw { bytes: &self.text[start..hit], escaped: true })
     }
 
-    /// Reads a key and the colon behind it.
     #[inline]
     pub(crate) fn key(&mut self) -> Result<&'a [u8], ScanStop> {
         // Most keys are short: one look finds their end.
@@ -207,7 +197,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over any value.
     pub(crate) fn skip(&mut self) -> Result<(), ScanStop> {
         match self.peek()? {
             b'"' => self.string().map(drop),

@@ -1,12 +1,11 @@
 //! Text in, rows and notes out.
 
-use rooflens_schema::{Notes, RankTables};
+use rooflens_schema::RankTables;
 
-use crate::{Artefact, IngestError, read};
+use crate::{IngestError, testing};
 
 fn read_text(text: &str) -> (Result<RankTables, IngestError>, Vec<String>) {
-    let notes = Notes::default();
-    let tables = Artefact::from_bytes("t.json", text.as_bytes()).and_then(|artefact| read(artefact, &notes));
+    let (tables, notes) = testing::read(text.as_bytes());
     let notes =
         notes.rows().iter().map(|n| format!("{} {} {}", n.severity.as_str(), n.code, n.count)).collect();
     (tables, notes)

@@ -11,17 +11,13 @@ use std::collections::{HashMap, HashSet};
 
 use rooflens_schema::exposition::{ExpositionSample, read_sample, read_time};
 use rooflens_schema::tables::{MetricSampleRow, MetricSamples};
-use rooflens_schema::{Interner, Notes, Opt, RankTables, Severity, Stage};
+use rooflens_schema::{Interner, Opt, RankTables, Severity};
 
 use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
-use crate::formats::{Format, finish};
 use crate::lines;
+use crate::reading::{Format, Reading};
 
-/// The format.
-pub(crate) struct Metrics;
-
-/// What our metrics begin with.
 const OURS: &[&str] = &[
     "vllm:",
     "sglang:",
@@ -46,55 +42,38 @@ fn is_bucket(sample: &ExpositionSample<'_>) -> bool {
     sample.name.ends_with("_bucket") && sample.label("le").is_some()
 }
 
-impl Format for Metrics {
-    fn name(&self) -> &'static str {
-        "metrics"
-    }
+pub(crate) const FORMAT: Format = Format {
+    name: "metrics",
+    about: "Prometheus text of vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp, Triton or the DCGM exporter: /metrics, once or several times",
+    sniff,
+    read,
+};
 
-    fn about(&self) -> &'static str {
-        "Prometheus text of vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp, Triton or the DCGM exporter: /metrics, once or several times"
-    }
-
-    fn sniff(&self, probe: &Probe) -> bool {
-        let head = String::from_utf8_lossy(&probe.head);
-        head.lines().any(|line| {
-            let named = line.strip_prefix("# HELP ").or(line.strip_prefix("# TYPE ")).unwrap_or(line);
-            is_ours(named) && (named.len() < line.len() || line.contains([' ', '{']))
-        })
-    }
-
-    fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
-        let source = from.name().to_owned();
-        let mut pages = Pages::default();
-        let broken = lines::each(from.into_reader(), |line| pages.line(line));
-        let tell = |severity, code: &str, count, message: &str| {
-            notes.add_many(Stage::Ingest, severity, code, &source, count, message.to_owned());
-        };
-        if let Some(error) = broken {
-            let message = format!("the stream ends early: {error}; the rest is missing");
-            tell(Severity::DataLoss, "stream_error", 1, &message);
-        }
-        tell(
-            Severity::DataLoss,
-            "damaged_event",
-            pages.lost,
-            "lines that are neither a metric nor a \
-        comment",
-        );
-        let message = "metrics of no known server, and buckets of histograms, which were not read";
-        tell(Severity::Info, "unread_metric", pages.others, message);
-        if pages.rows.is_empty() {
-            let why = "it has no metric of a known server".to_owned();
-            return Err(IngestError::NoRecords { source_name: source, format: self.name(), why });
-        }
-        pages.date();
-        let records = pages.rows.len() as i64;
-        let tables = RankTables { metric_samples: pages.rows, ..RankTables::default() };
-        Ok(finish(tables, pages.interner, (self.name(), source), records, (0, 0)))
-    }
+fn sniff(probe: &Probe) -> bool {
+    let head = String::from_utf8_lossy(&probe.head);
+    head.lines().any(|line| {
+        let named = line.strip_prefix("# HELP ").or(line.strip_prefix("# TYPE ")).unwrap_or(line);
+        is_ours(named) && (named.len() < line.len() || line.contains([' ', '{']))
+    })
 }
 
-/// What was read so far.
+fn read(from: Artefact, reading: &Reading<'_>) -> Result<RankTables, IngestError> {
+    let mut pages = Pages::default();
+    if let Some(error) = lines::each(from.into_reader(), |line| pages.line(line)) {
+        reading.broke_off(&error);
+    }
+    reading.lost("damaged_event", pages.lost, "lines that are neither a metric nor a comment");
+    let message = "metrics of no known server, and buckets of histograms, which were not read";
+    reading.note(Severity::Info, "unread_metric", pages.others, message);
+    if pages.rows.is_empty() {
+        return Err(reading.fail("it has no metric of a known server"));
+    }
+    pages.date();
+    let records = pages.rows.len() as i64;
+    let tables = RankTables { metric_samples: pages.rows, ..RankTables::default() };
+    Ok(reading.finish(tables, pages.interner, records, (0, 0)))
+}
+
 #[derive(Default)]
 struct Pages {
     rows: MetricSamples,
@@ -102,9 +81,7 @@ struct Pages {
     snapshot: i32,
     /// Series of this page, by all that tells them apart; nothing of it is kept.
     seen: HashSet<String>,
-    /// A time that waits for its page.
     announced: Option<i64>,
-    /// When each page was taken.
     times: Vec<Option<i64>>,
     /// Serial numbers of devices, in order of first sight.
     devices: HashMap<String, i32>,
@@ -164,7 +141,6 @@ impl Pages {
         });
     }
 
-    /// Gives every value the time of its page.
     fn date(&mut self) {
         for (snapshot, time) in self.rows.snapshot.iter().zip(&mut self.rows.unix_ns) {
             *time = self.times.get(*snapshot as usize).copied().flatten().into();

@@ -1,7 +1,10 @@
-use super::*;
+use rooflens_schema::Opt;
+use rooflens_schema::tables::MetricSamples;
 
-fn read(text: &str, notes: &Notes) -> Result<RankTables, IngestError> {
-    crate::read(Artefact::from_bytes("metrics.txt", text.as_bytes())?, notes)
+use crate::testing::{fixture, read, read_whole};
+
+fn samples(text: &str) -> MetricSamples {
+    read_whole(text.as_bytes()).0.metric_samples
 }
 
 #[test]
@@ -14,48 +17,35 @@ fn pages_end_where_a_series_stands_again() {
              nv_gpu_power_usage{{gpu_uuid=\"GPU-secret\"}} NaN\nother_metric 4\n"
         )
     };
-    let notes = Notes::default();
-    let tables =
-        read(&[page(1), page(4), "nv_inference_count{model=\"a".to_owned()].concat(), &notes).unwrap();
+    let text = [page(1), page(4), "nv_inference_count{model=\"a".to_owned()].concat();
+    let (tables, codes) = read_whole(text.as_bytes());
     let rows = &tables.metric_samples;
     assert_eq!(rows.snapshot, [0, 0, 0, 1, 1, 1]);
     assert_eq!(rows.value, [Some(1.0), Some(5.0), None, Some(4.0), Some(5.0), None]);
     assert_eq!(rows.device[2].get(), Some(0));
     assert!(rows.unix_ns.iter().all(|time| time.get().is_none()));
-    let codes: Vec<String> = notes.rows().iter().map(|note| note.code.clone()).collect();
-    assert!(
-        codes.contains(&"damaged_event".to_owned()) && codes.contains(&"unread_metric".to_owned()),
-        "{codes:?}"
-    );
+    assert_eq!(codes, ["damaged_event 1", "unread_metric 2"]);
     assert!(!format!("{tables:?}").contains("secret"));
 }
 
 #[test]
 fn times_stand_before_a_page_or_behind_its_values() {
-    let notes = Notes::default();
     let text = "# time 100.5\nDCGM_FI_DEV_SM_CLOCK{gpu=\"3\",GPU_I_ID=\"2\",Hostname=\"secret\"} 1980\n\
                 # time 110.5\nDCGM_FI_DEV_GPU_TEMP{gpu=\"3\"} 60\n";
-    let rows = read(text, &notes).unwrap().metric_samples;
-    assert_eq!(
-        rows.unix_ns.iter().map(|time| time.get()).collect::<Vec<_>>(),
-        [Some(100_500_000_000), Some(110_500_000_000)]
-    );
+    let rows = samples(text);
+    assert_eq!(rows.unix_ns, [100_500_000_000, 110_500_000_000].map(Opt::some));
     assert_eq!(
         (rows.device[0].get(), rows.instance[0].get(), rows.instance[1].get()),
         (Some(3), Some(2), None)
     );
     let text = "nv_inference_count{model=\"a\"} 1 1000\nnv_inference_count{model=\"a\"} 2 3500\n";
-    let rows = read(text, &notes).unwrap().metric_samples;
-    assert_eq!(
-        rows.unix_ns.iter().map(|time| time.get()).collect::<Vec<_>>(),
-        [Some(1_000_000_000), Some(3_500_000_000)]
-    );
+    assert_eq!(samples(text).unix_ns, [1_000_000_000, 3_500_000_000].map(Opt::some));
 }
 
 #[test]
 fn other_text_is_not_ours() {
     for text in ["nv_inference_count", "I read DCGM_FI_DEV_GPU_TEMP today", "my_vllm:num_requests 3\n"] {
-        assert!(read(text, &Notes::default()).is_err(), "{text}");
+        assert!(read(text.as_bytes()).0.is_err(), "{text}");
     }
 }
 
@@ -70,18 +60,16 @@ fn pages_of_engines_are_read_without_buckets() {
     ];
     for (line, model) in pages {
         let text = format!("# HELP a b\n{line}\nvllm:x_seconds_bucket{{le=\"0.1\"}} 1\npython_info 1\n");
-        let notes = Notes::default();
-        let tables = read(&text, &notes).unwrap();
+        let (tables, codes) = read_whole(text.as_bytes());
         assert_eq!(tables.metric_samples.value, [Some(3.0)], "{line}");
         let found = tables.metric_samples.model_id[0].get().map(|id| tables.names.get(id));
         assert_eq!(found, model, "{line}");
-        assert_eq!(notes.rows().iter().map(|note| note.count).collect::<Vec<_>>(), [2], "{line}");
+        assert_eq!(codes, ["unread_metric 2"], "{line}");
     }
 }
 
 #[test]
 fn the_samples_of_each_server_are_read() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/metrics");
     for (file, rows, pages) in [
         ("vllm.txt", 22, 2),
         ("sglang.txt", 10, 1),
@@ -89,8 +77,8 @@ fn the_samples_of_each_server_are_read() {
         ("tgi.txt", 9, 1),
         ("llamacpp.txt", 7, 1),
     ] {
-        let text = std::fs::read_to_string(folder.join(file)).unwrap();
-        let samples = read(&text, &Notes::default()).unwrap().metric_samples;
+        let text = std::fs::read_to_string(fixture("metrics").join(file)).unwrap();
+        let samples = samples(&text);
         assert_eq!((samples.len(), samples.snapshot.iter().max()), (rows, Some(&(pages - 1))), "{file}");
     }
 }

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 
 use rooflens_schema::tables::{ActivityKind, KernelRow, MemoryRow};
-use rooflens_schema::{NameId, Opt, Severity};
+use rooflens_schema::{NameId, Severity};
 use rusqlite::Row;
 
-use super::Reader;
-use super::strings::Strings;
-use crate::formats::narrow;
+use super::{Reader, Strings};
+use crate::reading::narrow;
 use crate::sqlite::{number, text};
 
 /// What every activity has, in the order of [`Activity`].
@@ -16,7 +15,6 @@ const COMMON: [&str; 7] =
     ["start", "end", "deviceId", "streamId", "correlationId", "globalPid", "graphNodeId"];
 
 impl Reader<'_> {
-    /// Reads everything that stands on a device's timeline.
     pub(super) fn device(&mut self) {
         self.kernels();
         self.copies();
@@ -46,7 +44,7 @@ impl Reader<'_> {
             let small = |column| number(row, COMMON.len() + column).map(narrow);
             let name = |strings: &mut Strings<'_>| {
                 let names = [0, 1, 2].map(|column| COMMON.len() + column);
-                let name = strings.of_row(row, &names, whole);
+                let name = strings.of_row(row, &names, |name| name);
                 name.unwrap_or_else(|| strings.intern("(unnamed kernel)"))
             };
             let Some(base) = self.activity(row, ActivityKind::Kernel, name) else { return };
@@ -112,11 +110,9 @@ impl Reader<'_> {
             count += 1;
             self.tables.kernels.push(KernelRow { graph_id: number(row, COMMON.len()).into(), ..base });
         });
-        if count > 0 {
-            let message = "replays of CUDA graphs were recorded as a whole, without their kernels: \
-                           record with --cuda-graph-trace=node to see them";
-            self.database.tell(Severity::Warning, "graphs_as_a_whole", count, message.to_owned());
-        }
+        let message = "replays of CUDA graphs were recorded as a whole, without their kernels: \
+                       record with --cuda-graph-trace=node to see them";
+        self.database.reading.note(Severity::Warning, "graphs_as_a_whole", count, message);
     }
 
     fn allocations(&mut self) {
@@ -131,10 +127,8 @@ impl Reader<'_> {
             self.tables.memory.push(MemoryRow {
                 ts_ns,
                 bytes: if is_release { bytes.saturating_neg() } else { bytes },
-                allocated_bytes: Opt::NONE,
-                reserved_bytes: Opt::NONE,
                 device: narrow(number(row, 2).unwrap_or(0)),
-                site_id: Opt::NONE,
+                ..MemoryRow::default()
             });
         });
     }
@@ -155,7 +149,6 @@ impl Reader<'_> {
         Some(KernelRow { corr_id, graph_node_id: number(row, 6).into(), ..base })
     }
 
-    /// What the numbers of an enumeration mean, as the file itself says.
     fn labels(&self, table: &str) -> Labels {
         let mut labels = HashMap::new();
         self.database.each(table, &["id", "label", "name"], |row| {
@@ -172,10 +165,6 @@ type Labels = HashMap<i64, String>;
 
 fn columns<'c>(more: &[&'c str]) -> Vec<&'c str> {
     [&COMMON[..], more].concat()
-}
-
-fn whole(text: &str) -> &str {
-    text
 }
 
 /// `Host-to-Device` as `HtoD`.

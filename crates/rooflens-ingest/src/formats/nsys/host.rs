@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use rooflens_schema::Severity;
 use rooflens_schema::tables::{ApiKind, ApiRow};
-use rooflens_schema::{Opt, Severity};
 
 use super::{Reader, process, thread};
 use crate::sqlite::{number, text};
@@ -11,7 +11,6 @@ use crate::sqlite::{number, text};
 /// Calls of libraries: start, end, thread, correlation, name.
 const CALL: [&str; 5] = ["start", "end", "globalTid", "correlationId", "nameId"];
 
-/// Records of things that no table holds.
 const UNREAD: &[(&str, &str)] = &[
     ("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "device-side synchronisation events"),
     ("CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA events"),
@@ -35,7 +34,7 @@ impl Reader<'_> {
             if count > 0 {
                 let message = format!("{what} ({table}) are not supported yet and were not read");
                 let code = format!("unread_{}", table.to_ascii_lowercase());
-                self.database.tell(Severity::Info, &code, count, message);
+                self.database.reading.note(Severity::Info, &code, count, message);
                 self.records += count;
             }
         }
@@ -59,10 +58,9 @@ impl Reader<'_> {
             named += &format!(" and {} more", all - most);
         }
         let message = format!(
-            "samples of device counters (GPU_METRICS) are not supported yet and were not read: \
-                     {named}"
+            "samples of device counters (GPU_METRICS) are not supported yet and were not read: {named}"
         );
-        self.database.tell(Severity::Info, "unread_gpu_metrics", count, message);
+        self.database.reading.note(Severity::Info, "unread_gpu_metrics", count, message);
         self.records += count;
     }
 
@@ -81,9 +79,7 @@ impl Reader<'_> {
                 name_id: name_id.unwrap_or_else(|| self.strings.intern("(unnamed call)")),
                 kind,
                 corr_id,
-                ext_id: Opt::NONE,
-                op_id: Opt::NONE,
-                kernel_id: Opt::NONE,
+                ..ApiRow::default()
             });
         });
     }

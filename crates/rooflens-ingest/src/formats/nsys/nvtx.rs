@@ -38,7 +38,6 @@ const PLAIN_PAYLOAD: usize = 9;
 const JSON_TEXT_ID: usize = 10;
 
 impl Reader<'_> {
-    /// Reads the ranges.
     pub(super) fn nvtx(&mut self) {
         let mut texts = Texts::default();
         self.tables.ranges.reserve(self.database.most("NVTX_EVENTS"));
@@ -90,8 +89,8 @@ impl Reader<'_> {
         if !open.is_empty() {
             // They lasted until the recording ended.
             let message = "NVTX ranges were still open when the recording ended; they end with it here";
-            self.database.tell(Severity::Info, "open_ranges", open.len() as i64, message.to_owned());
-            let last = self.extent.map(|(_, last)| last);
+            self.database.reading.note(Severity::Info, "open_ranges", open.len() as i64, message);
+            let last = self.extent.0.map(|(_, last)| last);
             for range in open {
                 let start = Some(range.ts_ns);
                 if let Some((ts_ns, dur_ns)) = self.span(start, last.max(start)) {
@@ -99,11 +98,9 @@ impl Reader<'_> {
                 }
             }
         }
-        if marks > 0 {
-            self.records += marks;
-            let message = "NVTX marks have no duration and were not read".to_owned();
-            self.database.tell(Severity::Info, "unread_nvtx_marks", marks, message);
-        }
+        self.records += marks;
+        let message = "NVTX marks have no duration and were not read";
+        self.database.reading.note(Severity::Info, "unread_nvtx_marks", marks, message);
     }
 
     /// The text of a range, behind its domain; or what it will be made of, where the domain may still be
@@ -161,7 +158,6 @@ impl Reader<'_> {
         name
     }
 
-    /// The value that came with a range.
     fn payload(&mut self, row: &Row<'_>) -> Option<NameId> {
         // SQLite has signed numbers alone.
         if let Some(value) = number(row, UINT64) {
@@ -177,7 +173,6 @@ impl Reader<'_> {
         Some(self.strings.intern(&json))
     }
 
-    /// Adds a range, and what its text says it is.
     fn range(&mut self, range: RangeRow, texts: &Texts) {
         let (tid, ts_ns, dur_ns, name_id) = (range.tid, range.ts_ns, range.dur_ns, range.name_id);
         self.tables.ranges.push(range);
@@ -192,7 +187,6 @@ impl Reader<'_> {
         }
     }
 
-    /// A domain, by process and number.
     fn domain(&mut self, row: &Row<'_>, domains: &mut Domains) {
         let name = text(row, 5).map(Rc::from);
         let name = name.or_else(|| number(row, 6).and_then(|id| self.strings.text(id)));
@@ -202,7 +196,6 @@ impl Reader<'_> {
     }
 }
 
-/// A range whose domain was not told yet.
 struct Waiting {
     key: (i64, i64),
     own: Rc<str>,
@@ -216,13 +209,10 @@ struct Texts {
     domains: Domains,
     /// Texts without a domain, by their number.
     registered: HashMap<i64, NameId, foldhash::fast::RandomState>,
-    /// By name.
     meanings: Vec<Option<Meaning>>,
-    /// For putting a text together.
     buffer: String,
 }
 
-/// What a range is, by its text.
 #[derive(Clone, Copy)]
 enum Meaning {
     Operator { name_id: NameId, shapes_id: Opt<NameId>, ext_id: Opt<i64> },

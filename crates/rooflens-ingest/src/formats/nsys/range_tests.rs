@@ -3,13 +3,12 @@
 use rooflens_schema::tables::RangeStyle;
 use rooflens_schema::{Notes, RankTables};
 
-use crate::artefact::Artefact;
 use crate::sqlite::made;
+use crate::testing::{self, names};
 
 fn read(sql: &str) -> (RankTables, Notes) {
-    let notes = Notes::default();
-    let tables = crate::read(Artefact::from_bytes("made.sqlite", &made(sql)).unwrap(), &notes).unwrap();
-    (tables, notes)
+    let (tables, notes) = testing::read(&made(sql));
+    (tables.unwrap(), notes)
 }
 
 /// The columns that matter, as nsys 2024.2 declares them. Threads are 101 of process 100, 201 of 200.
@@ -42,8 +41,10 @@ fn a_domain_is_that_of_its_process() {
         + &range("b", "textId, domainId", "70, 80, 59, 99, 0");
     let (tables, _) = read(&sql);
     let ranges = &tables.ranges;
-    let names: Vec<&str> = ranges.name_id.iter().map(|id| tables.names.get(*id)).collect();
-    assert_eq!(names, ["NCCL:own", "TRT:registered", "registered", "registered", ""]);
+    assert_eq!(
+        names(&tables, &ranges.name_id),
+        ["NCCL:own", "TRT:registered", "registered", "registered", ""]
+    );
     assert_eq!((ranges.pid[0], ranges.tid[0], ranges.pid[1], ranges.tid[1]), (100, 101, 200, 201));
     assert_eq!(tables.phases.len(), 5, "each is a phase as well");
 }

@@ -11,6 +11,7 @@ use rooflens_schema::{Notes, RankTables};
 use crate::artefact::{Artefact, InputSource, no_progress};
 use crate::folder::rank_files;
 use crate::sqlite;
+use crate::testing::codes;
 
 const SQL: &str = "
     CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
@@ -109,7 +110,6 @@ fn write_arrow(folder: &Path) {
     }
 }
 
-/// The one trace of a folder.
 fn read(folder: &Path, notes: &Notes) -> RankTables {
     let files = rank_files(folder, notes).unwrap();
     assert_eq!(files.len(), 1, "a folder is one trace: {files:?}");
@@ -138,9 +138,6 @@ fn a_folder_gives_what_the_database_gives() {
         write(folder.path());
         let notes = Notes::default();
         assert_eq!(content(read(folder.path(), &notes)), expected_tables);
-        let codes = |notes: &Notes| {
-            notes.rows().iter().map(|note| (note.code.clone(), note.count)).collect::<Vec<_>>()
-        };
         assert_eq!(codes(&notes), codes(&expected));
     }
 }

@@ -16,7 +16,6 @@ use rusqlite::types::Value;
 use crate::artefact::Probe;
 use crate::guard::guarded;
 
-/// Tables whose columns are read.
 const READ: &[&str] = &[
     "StringIds",
     "NVTX_EVENTS",
@@ -31,7 +30,6 @@ const READ: &[&str] = &[
     "TARGET_INFO_GPU",
     "TARGET_INFO_GPU_METRICS",
 ];
-/// Tables of which the number of records is told.
 const COUNTED: &[&str] = &[
     "SAMPLING_CALLCHAINS",
     "COMPOSITE_EVENTS",
@@ -118,7 +116,6 @@ fn batches(path: &Path, take: &mut dyn FnMut(&RecordBatch) -> rusqlite::Result<(
     Ok(())
 }
 
-/// A table that is being filled.
 struct Loading<'c> {
     connection: &'c Connection,
     table: &'c str,

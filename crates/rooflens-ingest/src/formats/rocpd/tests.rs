@@ -1,27 +1,17 @@
 //! The whole reader, on a made database and on damaged ones.
 
-use std::path::Path;
+use rooflens_schema::{RankTables, Severity};
 
-use rooflens_schema::{Notes, RankTables, Severity};
-
-use crate::artefact::{Artefact, InputSource};
 use crate::error::IngestError;
 use crate::sqlite::made as file;
+use crate::testing::{assert_without, codes, cuts, fixture, names, read, read_file, turned};
 
 const MADE: &str = include_str!("../../../../../fixtures/rocpd/two_devices.sql");
-
-fn read(bytes: &[u8]) -> (Result<RankTables, IngestError>, Notes) {
-    let notes = Notes::default();
-    let tables = Artefact::from_bytes("made.db", bytes).and_then(|from| crate::read(from, &notes));
-    (tables, notes)
-}
 
 /// The same process as CSV and as a database gives the same rows, but for what only the latter knows.
 #[test]
 fn it_says_what_the_csv_says() {
-    let csv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/rocprofv3/42_kernel_trace.csv");
-    let csv = Artefact::open(&InputSource::File(csv), crate::no_progress()).unwrap();
-    let csv = crate::read(csv, &Notes::default()).unwrap();
+    let (csv, _) = read_file(fixture("rocprofv3/42_kernel_trace.csv"));
     let (made, notes) = read(&file(MADE));
     let made = made.unwrap();
     assert_eq!(made.meta.format, "rocpd");
@@ -42,35 +32,26 @@ fn it_says_what_the_csv_says() {
     assert_eq!(kernels(&made), kernels(&csv));
     assert_eq!(made.kernels.len(), 5);
     let calls = |tables: &RankTables| {
-        let names = tables.api.name_id.iter().map(|id| tables.names.get(*id).to_owned());
-        let names: Vec<String> = names.collect();
-        (names, tables.api.ts_ns.clone(), tables.api.dur_ns.clone(), tables.api.tid.clone())
+        format!("{:?} {:?} {:?}", names(tables, &tables.api.name_id), tables.api.ts_ns, tables.api.dur_ns)
     };
     assert_eq!(calls(&made), calls(&csv));
+    assert_eq!(made.api.tid, csv.api.tid);
     assert_eq!(made.api.corr_id, csv.api.corr_id);
     let phases = |tables: &RankTables| {
-        let names: Vec<String> =
-            tables.phases.name_id.iter().map(|id| tables.names.get(*id).to_owned()).collect();
-        (names, tables.phases.ts_ns.clone(), tables.phases.dur_ns.clone())
+        let it = &tables.phases;
+        format!("{:?} {:?} {:?}", names(tables, &it.name_id), it.ts_ns, it.dur_ns)
     };
     assert_eq!(phases(&made), phases(&csv));
     assert_eq!((&made.devices.device, &made.devices.name), (&csv.devices.device, &csv.devices.name));
     assert_eq!(made.devices.units, csv.devices.units);
     assert_eq!([3, 4].map(|row| made.kernels.bytes[row].get()), [Some(4096), Some(1024)]);
-    let codes: Vec<String> = notes.rows().into_iter().map(|note| note.code).collect();
-    assert_eq!(codes, ["unread_rocpd_sample"]);
+    assert_eq!(codes(&notes), ["unread_rocpd_sample 1"]);
 }
 
 #[test]
 fn nothing_private_is_kept() {
     let (tables, notes) = read(&file(MADE));
-    let tables = tables.unwrap();
-    let mut words: Vec<String> = tables.names.iter().map(|(_, name)| name.to_owned()).collect();
-    words.extend(notes.rows().into_iter().map(|note| note.message));
-    words.push(format!("{:?} {:?}", tables.meta, tables.devices.name));
-    for word in words {
-        assert!(!word.contains("hunter2") && !word.contains("somebody"), "{word}");
-    }
+    assert_without(&tables.unwrap(), &notes, &["hunter2", "somebody"]);
 }
 
 /// Two processes in a file: the same ids mean something else in each.
@@ -107,13 +88,7 @@ fn damage_is_told() {
     let whole = file(MADE);
     let rows = |tables: &RankTables| tables.kernels.len() + tables.api.len() + tables.phases.len();
     let all = rows(&read(&whole).0.unwrap());
-    let mut damaged: Vec<Vec<u8>> = (0..whole.len()).step_by(509).map(|cut| whole[..cut].to_vec()).collect();
-    damaged.extend((100..whole.len()).step_by(37).map(|at| {
-        let mut bytes = whole.clone();
-        bytes[at] ^= 0xff;
-        bytes
-    }));
-    for bytes in damaged {
+    for bytes in cuts(&whole, 509).chain(turned(&whole, 37, 0xff)) {
         let (tables, notes) = read(&bytes);
         let Ok(tables) = tables else { continue };
         if rows(&tables) < all {

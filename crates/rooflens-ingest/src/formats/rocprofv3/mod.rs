@@ -3,96 +3,80 @@
 //! A process has a file for its kernels, one for its copies, one for the calls of each library and one
 //! for its ranges. They share a prefix, and any of them stands for all. Columns are found by name.
 //!
-//! * `set`: which files belong together.
 //! * `line`: a line to values.
 
-mod set;
 #[cfg(test)]
 mod tests;
 
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rooflens_schema::tables::DeviceRow;
-use rooflens_schema::{Interner, Notes, RankTables, Severity, Stage};
+use rooflens_schema::{Interner, RankTables, Severity};
 
 use super::rocm::{Call, Copy, Dispatch, RocmRows};
-use super::{finish, narrow};
-use crate::artefact::{Artefact, InputSource, Probe, ReadProgress};
+use crate::artefact::{Artefact, InputSource, Probe, ReadProgress, STOPPED};
 use crate::csv;
 use crate::error::IngestError;
-use crate::formats::Format;
-pub(crate) use set::{is_beside_a_set, keep_one_a_set};
+use crate::lines::each_up_to;
+use crate::reading::{Format, Reading, narrow};
 
 /// No line is longer; a longer one is no record.
-const LONGEST_LINE: u64 = 1 << 20;
+const LONGEST_LINE: usize = 1 << 20;
 
-/// The format.
-pub(crate) struct Rocprofv3;
+pub(crate) const FORMAT: Format = Format {
+    name: "rocprofv3",
+    about: "rocprofv3 CSV: PREFIX_kernel_trace.csv with its siblings for copies, calls and ranges",
+    sniff,
+    read,
+};
 
-impl Format for Rocprofv3 {
-    fn name(&self) -> &'static str {
-        "rocprofv3"
+fn sniff(probe: &Probe) -> bool {
+    let end = memchr::memchr(b'\n', &probe.head).unwrap_or(probe.head.len());
+    std::str::from_utf8(&probe.head[..end]).is_ok_and(|line| Header::of(line).is_some())
+}
+
+fn read(from: Artefact, reading: &Reading<'_>) -> Result<RankTables, IngestError> {
+    let interner = Interner::default();
+    let mut rows = RocmRows::new(&interner, reading);
+    let file = from.file().map(Path::to_owned);
+    let progress = from.progress();
+    lines(from, &mut rows, reading);
+    if let Some(file) = file {
+        join(&file, &mut rows, reading, &progress);
     }
-
-    fn about(&self) -> &'static str {
-        "rocprofv3 CSV: PREFIX_kernel_trace.csv with its siblings for copies, calls and ranges"
-    }
-
-    fn sniff(&self, probe: &Probe) -> bool {
-        let end = memchr::memchr(b'\n', &probe.head).unwrap_or(probe.head.len());
-        std::str::from_utf8(&probe.head[..end]).is_ok_and(|line| Header::of(line).is_some())
-    }
-
-    fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
-        let source = from.name().to_owned();
-        let interner = Interner::default();
-        let mut rows = RocmRows::new(&interner, notes, &source);
-        let file = from.file().map(Path::to_owned);
-        let progress = from.progress();
-        lines(from, &mut rows, notes);
-        if let Some(file) = file {
-            join(&file, &source, &mut rows, notes, &progress);
-        }
-        rows.tell();
-        let RocmRows { tables, extent, records, .. } = rows;
-        let Some(extent) = extent else {
-            let why = "no line of it is a record with a start and an end".to_owned();
-            return Err(IngestError::NoRecords { source_name: source, format: self.name(), why });
-        };
-        Ok(finish(tables, interner, (self.name(), source), records, extent))
-    }
+    rows.tell();
+    let RocmRows { tables, extent, records, .. } = rows;
+    let extent = extent.0.ok_or_else(|| reading.fail("no line of it is a record with a start and an end"))?;
+    Ok(reading.finish(tables, interner, records, extent))
 }
 
 /// Reads what stands beside a file of a set, and says so.
-fn join(file: &Path, source: &str, rows: &mut RocmRows<'_>, notes: &Notes, progress: &ReadProgress) {
+fn join(file: &Path, rows: &mut RocmRows<'_>, reading: &Reading<'_>, progress: &ReadProgress) {
     let mut joined = Vec::new();
-    for path in set::siblings(file) {
+    for path in siblings(file) {
         // The bytes to read are counted without siblings: they can stop the reading, not move it on.
         let progress = progress.clone();
         let sibling = Artefact::open(&InputSource::File(path), Arc::new(move |_| progress(0)));
         match sibling {
-            Ok(sibling) if Rocprofv3.sniff(sibling.probe()) => {
+            Ok(sibling) if sniff(sibling.probe()) => {
                 joined.push(sibling.name().to_owned());
-                lines(sibling, rows, notes);
+                let own = Reading { source: sibling.name().to_owned(), ..*reading };
+                lines(sibling, rows, &own);
             }
             Ok(sibling) => {
-                let message = format!(
-                    "{} does not have the expected columns and was not \
-                                       read",
-                    sibling.name()
-                );
-                notes.add(Stage::Ingest, Severity::DataLoss, "damaged_header", source, message);
+                let name = sibling.name();
+                let message = format!("{name} does not have the expected columns and was not read");
+                reading.lost("damaged_header", 1, message);
             }
             // A file without even a header: nothing of its kind was recorded.
             Err(IngestError::Empty { .. }) => {}
-            Err(error) => {
-                notes.add(Stage::Ingest, Severity::DataLoss, "stream_error", source, error.to_string());
-            }
+            Err(error) => reading.lost("stream_error", 1, error.to_string()),
         }
     }
-    if let Some(path) = set::agents(file)
+    if let Some(path) = agents(file)
         && let Ok(agents) = Artefact::open(&InputSource::File(path), crate::no_progress())
     {
         joined.push(agents.name().to_owned());
@@ -100,7 +84,7 @@ fn join(file: &Path, source: &str, rows: &mut RocmRows<'_>, notes: &Notes, progr
     }
     if !joined.is_empty() {
         let message = format!("read with it, as files of the same process: {}", joined.join(", "));
-        notes.add(Stage::Ingest, Severity::Info, "joined_files", source, message);
+        reading.note(Severity::Info, "joined_files", 1, message);
     }
 }
 
@@ -162,53 +146,36 @@ impl Header {
 }
 
 /// Reads the lines of a file that has a known header.
-fn lines(from: Artefact, rows: &mut RocmRows<'_>, notes: &Notes) {
-    let source = from.name().to_owned();
-    let lost = |code: &str, message: String| {
-        notes.add(Stage::Ingest, Severity::DataLoss, code, &source, message);
-    };
-    let mut reader = BufReader::with_capacity(1 << 16, from.into_reader());
-    let mut header = None;
-    let (mut bytes, mut columns, mut whole) = (Vec::new(), 0, true);
-    loop {
-        bytes.clear();
-        match reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes) {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(error) => {
-                let stopped = error.to_string() == crate::artefact::STOPPED;
-                let code = if stopped { "stopped" } else { "stream_error" };
-                return lost(code, format!("the stream ends early: {error}; the rest is missing"));
-            }
-        }
-        whole = bytes.ends_with(b"\n");
-        let text = String::from_utf8_lossy(&bytes);
-        let line = text.trim_end_matches(['\n', '\r']);
+fn lines(from: Artefact, rows: &mut RocmRows<'_>, reading: &Reading<'_>) {
+    let mut header: Option<Header> = None;
+    let (mut columns, mut whole) = (0, true);
+    let error = each_up_to(from.into_reader(), LONGEST_LINE, |line, is_whole| {
+        whole = is_whole;
         let Some(header) = &header else {
             header = Header::of(line);
             columns = csv::cells(line).len();
-            if header.is_none() {
-                return;
-            }
-            continue;
+            return;
         };
         if line.is_empty() {
-            continue;
+            return;
         }
-        if matches!(text, std::borrow::Cow::Owned(_)) {
-            lost("invalid_text", "names that are not valid UTF-8; bad bytes were replaced".to_owned());
+        if line.contains(char::REPLACEMENT_CHARACTER) {
+            reading.lost("invalid_text", 1, "names that are not valid UTF-8; bad bytes were replaced");
         }
         let values = csv::cells(line);
         if values.len() == columns {
             record(header, &values, rows);
         } else {
             rows.records += 1;
-            lost("damaged_event", "lines with more or fewer values than columns".to_owned());
+            reading.lost("damaged_event", 1, "lines with more or fewer values than columns");
         }
-    }
-    if !whole && header.is_some() {
+    });
+    if let Some(error) = error {
+        let code = if error.to_string() == STOPPED { "stopped" } else { "stream_error" };
+        reading.lost(code, 1, format!("the stream ends early: {error}; the rest is missing"));
+    } else if !whole && header.is_some() {
         let message = "the last line has no newline: the file may be truncated";
-        notes.add(Stage::Ingest, Severity::Warning, "unended_line", &source, message.to_owned());
+        reading.note(Severity::Warning, "unended_line", 1, message);
     }
 }
 
@@ -252,7 +219,7 @@ fn record(header: &Header, values: &[String], rows: &mut RocmRows<'_>) {
 fn devices(from: Artefact, tables: &mut RankTables) {
     const COLUMNS: &[&str] = &["Node_Id", "Agent_Type", "Product_Name", "Name", "Cu_Count"];
     let mut text = String::new();
-    if from.into_reader().take(LONGEST_LINE).read_to_string(&mut text).is_err() {
+    if from.into_reader().take(LONGEST_LINE as u64).read_to_string(&mut text).is_err() {
         return;
     }
     let mut lines = text.lines().map(csv::cells);
@@ -279,4 +246,66 @@ fn devices(from: Artefact, tables: &mut RankTables) {
 /// The number in a value: `4`, or the 4 of `Agent 4`.
 fn trailing_number(value: &str) -> Option<i64> {
     value.rsplit(' ').next()?.parse().ok()
+}
+
+/// What stands behind the prefix; the first that is there stands for the set.
+const PARTS: &[&str] = &[
+    "_kernel_trace.csv",
+    "_memory_copy_trace.csv",
+    "_hip_api_trace.csv",
+    "_hip_runtime_api_trace.csv",
+    "_hip_compiler_api_trace.csv",
+    "_hsa_api_trace.csv",
+    "_rccl_api_trace.csv",
+    "_marker_api_trace.csv",
+];
+
+const AGENTS: &str = "_agent_info.csv";
+
+/// A file of a set: folder and prefix, and which part it is. A name without a prefix tells nothing about
+/// its neighbours: it is a set of its own.
+fn part(path: &Path) -> Option<(PathBuf, usize)> {
+    let name = path.file_name()?.to_str()?;
+    PARTS.iter().enumerate().find_map(|(index, part)| {
+        let prefix = name.strip_suffix(part).filter(|prefix| !prefix.is_empty())?;
+        Some((path.with_file_name(prefix), index))
+    })
+}
+
+fn siblings(path: &Path) -> Vec<PathBuf> {
+    let Some((prefix, own)) = part(path) else { return vec![] };
+    let others = PARTS.iter().enumerate().filter(|(index, _)| *index != own);
+    others.map(|(_, part)| with_suffix(&prefix, part)).filter(|path| path.is_file()).collect()
+}
+
+fn agents(path: &Path) -> Option<PathBuf> {
+    let (prefix, _) = part(path)?;
+    Some(with_suffix(&prefix, AGENTS)).filter(|path| path.is_file())
+}
+
+/// Whether a file is no trace itself but read beside one.
+pub(crate) fn is_beside_a_set(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let prefix = name.and_then(|name| name.strip_suffix(AGENTS)).filter(|prefix| !prefix.is_empty());
+    let set = prefix.map(|prefix| path.with_file_name(prefix));
+    set.is_some_and(|set| PARTS.iter().any(|part| with_suffix(&set, part).is_file()))
+}
+
+fn with_suffix(prefix: &Path, suffix: &str) -> PathBuf {
+    let mut name = prefix.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    prefix.with_file_name(name)
+}
+
+/// Keeps one item of each set, the one with the kernels where there is one: it is read with its siblings.
+pub(crate) fn keep_one_a_set<T>(items: &mut Vec<T>, path: impl Fn(&T) -> Option<&Path>) {
+    let mut first: HashMap<PathBuf, usize> = HashMap::new();
+    for (set, index) in items.iter().filter_map(|item| part(path(item)?)) {
+        let best = first.entry(set).or_insert(index);
+        *best = index.min(*best);
+    }
+    items.retain(|item| match path(item).and_then(part) {
+        Some((set, index)) => first.get(&set) == Some(&index),
+        None => true,
+    });
 }

@@ -1,37 +1,22 @@
 //! The whole reader, on a made set of files and on damaged ones.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rooflens_schema::tables::ActivityKind;
 use rooflens_schema::{Notes, RankTables, Severity};
 
-use crate::artefact::{Artefact, InputSource};
 use crate::error::IngestError;
-use crate::{no_progress, rank_files};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/rocprofv3")
-}
+use crate::rank_files;
+use crate::testing::{codes, cuts, fixture, names, read, turned};
 
 fn read_file(name: &str) -> (RankTables, Notes) {
-    let notes = Notes::default();
-    let from = Artefact::open(&InputSource::File(folder().join(name)), no_progress()).unwrap();
-    (crate::read(from, &notes).unwrap(), notes)
-}
-
-fn read(bytes: &[u8]) -> (Result<RankTables, IngestError>, Notes) {
-    let notes = Notes::default();
-    (Artefact::from_bytes("made", bytes).and_then(|from| crate::read(from, &notes)), notes)
-}
-
-fn codes(notes: &Notes) -> Vec<String> {
-    notes.rows().into_iter().map(|note| note.code).collect()
+    crate::testing::read_file(fixture("rocprofv3").join(name))
 }
 
 #[test]
 fn a_folder_of_files_of_one_process_is_one_rank() {
     let notes = Notes::default();
-    let files = rank_files(&folder(), &notes).unwrap();
+    let files = rank_files(&fixture("rocprofv3"), &notes).unwrap();
     let names: Vec<&str> = files.iter().filter_map(|file| file.path.file_name()?.to_str()).collect();
     assert_eq!(names, ["42_kernel_trace.csv"]);
     assert!(notes.rows().is_empty(), "the description of the agents is not passed over");
@@ -48,7 +33,7 @@ fn the_set() {
     assert_eq!(kernels.stream, [1, 1, 2, -1, -1]);
     assert_eq!(kernels.kind[3], ActivityKind::Memcpy);
     assert_eq!(kernels.bytes[3].get(), None, "the file does not tell");
-    let names: Vec<&str> = kernels.kernel_id.iter().map(|id| tables.names.get(*id)).collect();
+    let names = names(&tables, &kernels.kernel_id);
     assert_eq!(names[0], "void gemm<float, 2>(float const*, float*)");
     assert_eq!(&names[3..], ["Memcpy HtoD (Host -> Device)", "Memcpy DtoH (Device -> Host)"]);
     // 2048 × 3 work-items in workgroups of 256 × 1; 100 in workgroups of 64.
@@ -62,7 +47,7 @@ fn the_set() {
     assert_eq!(tables.devices.device, [4, 5], "only those that were used");
     assert_eq!(tables.devices.architecture[0].as_deref(), Some("gfx942"));
     assert_eq!((tables.meta.events, tables.meta.last_ns), (13, 1300));
-    assert_eq!(codes(&notes), ["joined_files", "unread_roctx_marks"]);
+    assert_eq!(codes(&notes), ["joined_files 1", "unread_roctx_marks 1"]);
     assert!(notes.rows()[0].message.contains("42_marker_api_trace.csv"));
 }
 
@@ -83,7 +68,7 @@ fn columns_of_another_version() {
     assert_eq!((tables.kernels.dur_ns[0], tables.kernels.device[0]), (20, 1));
     assert_eq!(tables.kernels.shared_memory_bytes[0].get(), Some(64));
     assert_eq!(tables.kernels.grid_x[0].get(), None);
-    assert_eq!(codes(&notes), ["event_without_time"]);
+    assert_eq!(codes(&notes), ["event_without_time 1"]);
 }
 
 #[test]
@@ -95,20 +80,12 @@ fn other_tables_are_not_taken_for_traces() {
     }
 }
 
-/// Cut off, or with bytes turned: what is lost is told.
 #[test]
 fn damage_is_told() {
     for name in ["42_kernel_trace.csv", "42_memory_copy_trace.csv", "42_hip_api_trace.csv"] {
-        let whole = std::fs::read(folder().join(name)).unwrap();
+        let whole = std::fs::read(fixture("rocprofv3").join(name)).unwrap();
         let all = read(&whole).0.unwrap().meta.events;
-        let mut damaged: Vec<Vec<u8>> =
-            (0..whole.len()).step_by(7).map(|cut| whole[..cut].to_vec()).collect();
-        damaged.extend((0..whole.len()).step_by(5).map(|at| {
-            let mut bytes = whole.clone();
-            bytes[at] ^= 0x95;
-            bytes
-        }));
-        for bytes in damaged {
+        for bytes in cuts(&whole, 7).chain(turned(&whole, 5, 0x95)) {
             let (tables, notes) = read(&bytes);
             let Ok(tables) = tables else { continue };
             let rows = (tables.kernels.len() + tables.api.len()) as i64;
@@ -125,4 +102,30 @@ fn numbers_of_agents_and_of_large_identifiers() {
     let found = ["4", "Agent 4", "", "x"].map(super::trailing_number);
     assert_eq!(found, [Some(4), Some(4), None, None]);
     assert_eq!(super::trailing_number("8819330200067564"), Some(8_819_330_200_067_564));
+}
+
+#[test]
+fn the_kernels_stand_for_their_set() {
+    let mut paths: Vec<&Path> = [
+        "a/7_hip_api_trace.csv",
+        "a/7_kernel_trace.csv",
+        "b/7_hip_api_trace.csv",
+        "kernel_trace.csv",
+        "marker_api_trace.csv",
+        "trace.json",
+    ]
+    .map(Path::new)
+    .into();
+    super::keep_one_a_set(&mut paths, |path| Some(path));
+    let kept: Vec<&str> = paths.iter().filter_map(|path| path.to_str()).collect();
+    assert_eq!(
+        kept,
+        [
+            "a/7_kernel_trace.csv",
+            "b/7_hip_api_trace.csv",
+            "kernel_trace.csv",
+            "marker_api_trace.csv",
+            "trace.json"
+        ]
+    );
 }

@@ -5,81 +5,67 @@
 //! Layers of the first two are the same where their names are; of equal names the first is the first.
 //! Times stand in milliseconds with six digits.
 
-mod layer;
 mod printed;
 #[cfg(test)]
 mod printed_tests;
-mod set;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use set::keep_one;
-
 use std::collections::{HashMap, VecDeque};
 use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use rooflens_schema::tables::{EngineLayerRow, InferenceRow};
-use rooflens_schema::{Interner, Notes, Opt, RankTables, Severity, Stage};
+use rooflens_schema::{Interner, Opt, RankTables, Severity};
 use serde_json::Value;
 
-use crate::artefact::{Artefact, InputSource, Probe};
+use crate::artefact::{Artefact, InputSource, Probe, no_progress};
 use crate::error::IngestError;
-use crate::formats::{Format, finish};
-use layer::Layer;
-
-/// The format.
-pub(crate) struct Tensorrt;
+use crate::reading::{Format, Reading};
 
 /// No export is larger.
 const LIMIT: u64 = 1 << 30;
 
-impl Format for Tensorrt {
-    fn name(&self) -> &'static str {
-        "tensorrt"
-    }
+pub(crate) const FORMAT: Format = Format {
+    name: "tensorrt",
+    about: "TensorRT engine by trtexec: --exportProfile, --exportLayerInfo and --exportTimes, or the log of --dumpProfile",
+    sniff,
+    read,
+};
 
-    fn about(&self) -> &'static str {
-        "TensorRT engine by trtexec: --exportProfile, --exportLayerInfo and --exportTimes, or the log of --dumpProfile"
-    }
-
-    fn sniff(&self, probe: &Probe) -> bool {
-        let head: Vec<u8> =
-            probe.head.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(256).collect();
-        head.starts_with(b"{\"Layers\":[")
-            || head.starts_with(b"[{\"count\":")
-            || (head.starts_with(b"[{\"") && memchr::memmem::find(&head, b"\"startComputeMs\"").is_some())
-            || is_log(&probe.head)
-    }
-
-    fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
-        let source = from.name().to_owned();
-        let siblings = from.file().map(set::siblings).unwrap_or_default();
-        let progress = from.progress();
-        let mut found = Found::default();
-        found.take(from)?;
-        let joined = siblings.len() as i64;
-        for path in siblings {
-            found.take(Artefact::open(&InputSource::File(path), progress.clone())?)?;
-        }
-        let message = format!("files of the same engine were read with {source}");
-        notes.add_many(Stage::Ingest, Severity::Info, "joined_files", &source, joined, message);
-        for (severity, code, count, message) in std::mem::take(&mut found.told) {
-            notes.add_many(Stage::Ingest, severity, code, &source, count, message);
-        }
-        let message = "layers or runs without a valid name or time".to_owned();
-        notes.add_many(Stage::Ingest, Severity::DataLoss, "event_without_time", &source, found.lost, message);
-        let records = found.records;
-        let interner = Interner::default();
-        let (tables, extent) = found.tables(&interner);
-        if tables.engine_layers.is_empty() && tables.inferences.is_empty() {
-            let why = "it has neither layers nor runs".to_owned();
-            return Err(IngestError::NoRecords { source_name: source, format: self.name(), why });
-        }
-        Ok(finish(tables, interner, (self.name(), source), records, extent))
-    }
+fn sniff(probe: &Probe) -> bool {
+    let head: Vec<u8> =
+        probe.head.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(256).collect();
+    head.starts_with(b"{\"Layers\":[")
+        || head.starts_with(b"[{\"count\":")
+        || (head.starts_with(b"[{\"") && memchr::memmem::find(&head, b"\"startComputeMs\"").is_some())
+        || is_log(&probe.head)
 }
 
-/// Whether it is what trtexec logged, and not what it exported.
+fn read(from: Artefact, reading: &Reading<'_>) -> Result<RankTables, IngestError> {
+    let siblings = from.file().map(siblings).unwrap_or_default();
+    let progress = from.progress();
+    let mut found = Found::default();
+    found.take(from)?;
+    let joined = siblings.len() as i64;
+    for path in siblings {
+        found.take(Artefact::open(&InputSource::File(path), progress.clone())?)?;
+    }
+    let message = format!("files of the same engine were read with {}", reading.source);
+    reading.note(Severity::Info, "joined_files", joined, message);
+    for (severity, code, count, message) in std::mem::take(&mut found.told) {
+        reading.note(severity, code, count, message);
+    }
+    reading.lost("event_without_time", found.lost, "layers or runs without a valid name or time");
+    let records = found.records;
+    let interner = Interner::default();
+    let (tables, extent) = found.tables(&interner);
+    if tables.engine_layers.is_empty() && tables.inferences.is_empty() {
+        return Err(reading.fail("it has neither layers nor runs"));
+    }
+    Ok(reading.finish(tables, interner, records, extent))
+}
+
 fn is_log(bytes: &[u8]) -> bool {
     [printed::TITLE, printed::COMMAND]
         .iter()
@@ -93,7 +79,6 @@ const ROUNDED: &str = "the log has totals to 0.01 ms and averages to 0.0001 ms, 
                        --exportProfile=FILE has more digits, --exportTimes=FILE the runs";
 const NO_MEDIAN: &str = "this version of trtexec prints no median";
 
-/// The time of a layer.
 #[derive(Debug)]
 struct Timed {
     name: String,
@@ -110,7 +95,6 @@ struct Found {
     inferences: Vec<InferenceRow>,
     records: i64,
     lost: i64,
-    /// Notes of a log.
     told: Vec<(Severity, &'static str, i64, String)>,
 }
 
@@ -143,7 +127,6 @@ impl Found {
         Ok(())
     }
 
-    /// What a log prints of layers.
     fn log(&mut self, text: &str) -> Result<(), String> {
         let mut profiles = printed::profiles(text);
         let count = profiles.len();
@@ -275,4 +258,130 @@ fn time(item: &Value, key: &str) -> Option<i64> {
     let ms = item.get(key)?.as_f64()?;
     // A year is more than any engine runs.
     (0.0..=3.2e10).contains(&ms).then(|| (ms * 1e6).round() as i64)
+}
+
+/// A layer of `--exportLayerInfo`; with `--profilingVerbosity=layer_names_only` it is its name alone.
+struct Layer {
+    name: String,
+    kind: Option<String>,
+    dtype: Option<String>,
+    tactic: Option<String>,
+    inputs: Option<String>,
+    outputs: Option<String>,
+}
+
+/// Words in `Format/Datatype`, as in `Row major linear FP16 format`.
+const DTYPES: &[(&str, &str)] = &[
+    ("FP32", "fp32"),
+    ("FP16", "fp16"),
+    ("BF16", "bf16"),
+    ("FP8", "fp8"),
+    ("FP4", "fp4"),
+    ("INT8", "int8"),
+    ("INT32", "int32"),
+    ("INT64", "int64"),
+    ("INT4", "int4"),
+    ("BOOL", "bool"),
+    ("HALF", "fp16"),
+    ("FLOAT", "fp32"),
+];
+
+impl Layer {
+    pub fn read(value: &Value) -> Option<Layer> {
+        let text = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let name = value.as_str().or_else(|| text("Name"))?.to_owned();
+        let tensors = |key: &str| value.get(key).and_then(Value::as_array).filter(|list| !list.is_empty());
+        let outputs = tensors("Outputs");
+        Some(Layer {
+            name,
+            kind: text("LayerType").map(str::to_owned),
+            dtype: outputs.and_then(|list| dtype(list.first()?)),
+            tactic: text("TacticName")
+                .or_else(|| text("TacticValue").filter(|word| !is_zero(word)))
+                .map(str::to_owned),
+            inputs: tensors("Inputs").map(|list| shapes(list)),
+            outputs: outputs.map(|list| shapes(list)),
+        })
+    }
+}
+
+fn is_zero(word: &str) -> bool {
+    word.trim_start_matches("0x").bytes().all(|byte| byte == b'0')
+}
+
+fn dtype(tensor: &Value) -> Option<String> {
+    let words = tensor.get("Format/Datatype")?.as_str()?;
+    let known = words.split_whitespace().find_map(|word| {
+        let (_, name) = DTYPES.iter().find(|(known, _)| word.eq_ignore_ascii_case(known))?;
+        Some((*name).to_owned())
+    });
+    known.or_else(|| words.split_whitespace().next().map(str::to_lowercase))
+}
+
+/// `[32,3,224,224] fp32, [64] fp16`.
+fn shapes(tensors: &[Value]) -> String {
+    let shape = |tensor: &Value| {
+        let sizes = tensor.get("Dimensions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let sizes: Vec<String> = sizes.iter().map(Value::to_string).collect();
+        let dtype = dtype(tensor).map_or(String::new(), |dtype| format!(" {dtype}"));
+        format!("[{}]{dtype}", sizes.join(","))
+    };
+    tensors.iter().map(shape).collect::<Vec<String>>().join(", ")
+}
+
+/// Words for each kind; the first kind that is there stands for the set.
+const KINDS: &[&[&str]] = &[
+    &["profile", "layer_profile", "layerprofile"],
+    &["graph", "layers", "layer_info", "layerinfo", "engine_info"],
+    &["timing", "times", "timings"],
+];
+
+fn named(path: &Path) -> Option<(PathBuf, usize)> {
+    let name = path.file_name()?.to_str()?;
+    let stem = name.strip_suffix(".json")?;
+    KINDS.iter().enumerate().find_map(|(kind, words)| {
+        let before = words.iter().find_map(|word| {
+            let rest = stem.strip_suffix(word)?;
+            (rest.is_empty() || rest.ends_with(['.', '_', '-'])).then_some(rest)
+        })?;
+        Some((path.with_file_name(format!("{before}*")), kind))
+    })
+}
+
+/// The same for a file that is one of them: others may have such a name, too.
+fn part(path: &Path) -> Option<(PathBuf, usize)> {
+    let found = named(path)?;
+    is_one(path).then_some(found)
+}
+
+fn is_one(path: &Path) -> bool {
+    Artefact::open(&InputSource::File(path.to_owned()), no_progress())
+        .is_ok_and(|artefact| sniff(artefact.probe()))
+}
+
+fn siblings(path: &Path) -> Vec<PathBuf> {
+    let Some((set, _)) = named(path) else { return vec![] };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
+    let names = entries.filter_map(|entry| Some(path.with_file_name(entry.ok()?.file_name())));
+    let mut found: Vec<PathBuf> =
+        names.filter(|other| other != path && named(other).is_some_and(|(of, _)| of == set)).collect();
+    found.retain(|other| is_one(other));
+    found.sort();
+    found
+}
+
+/// Keeps one item of each set: it is read with its siblings.
+pub(crate) fn keep_one<T>(items: &mut Vec<T>, path: impl Fn(&T) -> Option<&Path>) {
+    let parts: Vec<Option<(PathBuf, usize)>> = items.iter().map(|item| path(item).and_then(part)).collect();
+    let mut first: HashMap<&Path, usize> = HashMap::new();
+    for (set, kind) in parts.iter().flatten() {
+        let best = first.entry(set).or_insert(*kind);
+        *best = (*best).min(*kind);
+    }
+    let mut keep = parts.iter().map(|part| match part {
+        Some((set, kind)) => first.get(set.as_path()) == Some(kind),
+        None => true,
+    });
+    items.retain(|_| keep.next().unwrap_or(true));
 }

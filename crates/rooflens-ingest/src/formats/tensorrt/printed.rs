@@ -6,18 +6,13 @@
 
 use super::Timed;
 
-/// One table.
 #[derive(Debug, Default)]
 pub(super) struct Profile {
-    /// Iterations, as its first line says.
     pub(crate) runs: Option<i64>,
-    /// Layers in the order of the engine.
     pub(crate) layers: Vec<Timed>,
-    /// Lines of it that could not be read.
     pub(crate) lost: i64,
     /// The line `Total`; none where the log ends before it.
     pub(crate) total_ns: Option<i64>,
-    /// Whether medians are printed.
     pub(crate) has_median: bool,
 }
 
@@ -31,7 +26,6 @@ impl Profile {
         Some(sum.abs_diff(total) <= rounding.unsigned_abs().saturating_add(total.unsigned_abs() / 1_000))
     }
 
-    /// Whether it is of the same layers.
     pub(crate) fn is_like(&self, other: &Profile) -> bool {
         self.layers.iter().map(|layer| &layer.name).eq(other.layers.iter().map(|layer| &layer.name))
     }
@@ -49,7 +43,6 @@ impl Profile {
 /// A total is printed to 0.01 ms.
 const HALF_TOTAL_NS: i64 = 5_000;
 
-/// What a line that begins a table holds.
 pub(super) const TITLE: &str = "=== Profile (";
 /// What the log of every trtexec holds in its beginning.
 pub(super) const COMMAND: &str = "&&&& RUNNING TensorRT.trtexec";
@@ -78,7 +71,6 @@ pub(super) fn profiles(log: &str) -> Vec<Profile> {
     found
 }
 
-/// Takes the rows of a table; returns the line that follows it.
 fn rows<'a>(
     profile: &mut Profile,
     columns: Columns,
@@ -121,7 +113,6 @@ fn body(line: &str) -> Option<&str> {
     Some(line)
 }
 
-/// Which columns a table has.
 #[derive(Clone, Copy)]
 struct Columns {
     name_first: bool,
@@ -134,7 +125,6 @@ struct Row {
 }
 
 impl Columns {
-    /// Of the line under the title.
     fn of(line: &str) -> Option<Self> {
         let line = line.trim();
         let name_first = line.starts_with("Layer");
@@ -171,7 +161,6 @@ impl Columns {
     }
 }
 
-/// A time as it was printed.
 #[derive(Clone, Copy)]
 struct Printed {
     ns: i64,

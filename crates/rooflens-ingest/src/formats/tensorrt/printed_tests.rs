@@ -1,16 +1,14 @@
-use rooflens_schema::{Notes, Opt, RankTables};
+use rooflens_schema::{Opt, RankTables};
 
-use crate::artefact::Artefact;
 use crate::error::IngestError;
+use crate::testing;
 
 const NEW: &str = include_str!("../../../../../fixtures/trtexec/dump-profile-10.log");
 const OLD: &str = include_str!("../../../../../fixtures/trtexec/dump-profile-8.log");
 
 fn read(log: &str) -> (Result<RankTables, IngestError>, Vec<String>) {
-    let notes = Notes::default();
-    let tables = crate::read(Artefact::from_bytes("trtexec.log", log.as_bytes()).unwrap(), &notes);
-    let mut codes: Vec<String> =
-        notes.rows().into_iter().map(|note| format!("{} {}", note.code, note.count)).collect();
+    let (tables, notes) = testing::read(log.as_bytes());
+    let mut codes = testing::codes(&notes);
     codes.sort();
     (tables, codes)
 }

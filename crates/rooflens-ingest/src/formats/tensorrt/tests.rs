@@ -1,34 +1,26 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rooflens_schema::{Notes, Opt, RankTables};
+use rooflens_schema::{Opt, RankTables};
 
 use super::keep_one;
-use crate::artefact::{Artefact, InputSource, no_progress};
+use crate::testing::{self, codes, names, read_file, read_whole};
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/tensorrt").join(name)
-}
-
-fn codes(notes: &Notes) -> Vec<String> {
-    notes.rows().into_iter().map(|note| format!("{} {}", note.code, note.count)).collect()
+    testing::fixture("tensorrt").join(name)
 }
 
 fn alone(name: &str) -> RankTables {
-    let bytes = std::fs::read(fixture(name)).unwrap();
-    crate::read(Artefact::from_bytes(name, &bytes).unwrap(), &Notes::default()).unwrap()
+    read_whole(&std::fs::read(fixture(name)).unwrap()).0
 }
 
 #[test]
 fn files_of_one_engine_are_joined_by_name() {
     for name in ["made.profile.json", "made.graph.json", "made.timing.json"] {
-        let notes = Notes::default();
-        let artefact = Artefact::open(&InputSource::File(fixture(name)), no_progress()).unwrap();
-        let tables = crate::read(artefact, &notes).unwrap();
+        let (tables, notes) = read_file(fixture(name));
         assert_eq!(codes(&notes), ["event_without_time 1", "joined_files 2"]);
         let layers = &tables.engine_layers;
         let word = |id: Opt<_>| id.get().map_or("-", |id| tables.names.get(id));
-        let names: Vec<&str> = layers.name_id.iter().map(|id| tables.names.get(*id)).collect();
-        assert_eq!(names, ["conv", "pool", "added", "gone"]);
+        assert_eq!(names(&tables, &layers.name_id), ["conv", "pool", "added", "gone"]);
         assert_eq!(layers.total_ns, [Some(800_000), Some(200_000), Some(0), None].map(Opt::from));
         assert_eq!(layers.median_ns[0], Opt::some(190_000));
         assert_eq!(layers.runs, [Some(4), Some(4), Some(4), None].map(Opt::from));
@@ -71,6 +63,6 @@ fn one_file_stands_for_its_set() {
 #[test]
 fn a_cut_file_is_an_error() {
     let bytes = b"[ { \"count\" : 4 } , { \"name\" : \"conv\", \"timeMs\" :";
-    let error = crate::read(Artefact::from_bytes("cut", bytes).unwrap(), &Notes::default()).unwrap_err();
+    let error = testing::read(bytes).0.unwrap_err();
     assert!(error.to_string().contains("EOF"), "{error}");
 }

@@ -3,10 +3,7 @@
 //! A snapshot has what the allocator holds at the end, block by block, and, where history was recorded,
 //! the last of its events. Events tell what was asked for, not the size of the block that was given: the
 //! totals of `memory` count the former. They are counted back from the end, as older events may be gone.
-//!
-//! * `site`: where in the program an allocation comes from.
 
-mod site;
 #[cfg(test)]
 mod tests;
 
@@ -14,69 +11,57 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use rooflens_schema::tables::{BlockState, MemoryBlockRow, MemoryRow};
-use rooflens_schema::{Interner, NameId, Notes, Opt, RankTables, Severity, Stage};
+use rooflens_schema::{Interner, NameId, Opt, RankTables, Severity};
 
 use crate::artefact::{Artefact, Probe};
 use crate::error::IngestError;
-use crate::formats::{Format, finish};
 use crate::pickle::{self, Id, Pickle};
-use site::Sites;
+use crate::reading::{Extent, Format, Reading};
 
-/// The format.
-pub(crate) struct Torchmem;
+pub(crate) const FORMAT: Format = Format {
+    name: "torchmem",
+    about: "PyTorch allocator snapshot: .pickle, by torch.cuda.memory._dump_snapshot",
+    sniff,
+    read,
+};
 
-impl Format for Torchmem {
-    fn name(&self) -> &'static str {
-        "torchmem"
-    }
-
-    fn about(&self) -> &'static str {
-        "PyTorch allocator snapshot: .pickle, by torch.cuda.memory._dump_snapshot"
-    }
-
-    fn sniff(&self, probe: &Probe) -> bool {
-        let has = |word: &str| memchr::memmem::find(&probe.head, word.as_bytes()).is_some();
-        matches!(probe.head.as_slice(), [0x80, 2..=5, ..]) && (has("segments") || has("device_traces"))
-    }
-
-    fn read(&self, from: Artefact, notes: &Notes) -> Result<RankTables, IngestError> {
-        let source = from.name().to_owned();
-        let fail =
-            |why: String| IngestError::NoRecords { source_name: source.clone(), format: "torchmem", why };
-        let mut bytes = Vec::new();
-        // One byte more than is taken, to know of it.
-        let limit = pickle::LIMIT as u64 + 1;
-        let broken = from.into_reader().take(limit).read_to_end(&mut bytes).err();
-        let pickle = Pickle::parse(bytes).map_err(|error| match broken {
-            Some(broken) => fail(format!("the stream ends early: {broken}")),
-            None => fail(error.to_string()),
-        })?;
-        let interner = Interner::default();
-        let mut reader = Reader {
-            pickle: &pickle,
-            sites: Sites::new(&pickle, &interner),
-            tables: RankTables::default(),
-            ends: HashMap::new(),
-            extent: None,
-            records: 0,
-            lost: 0,
-        };
-        reader.blocks();
-        reader.events(notes, &source);
-        let Reader { mut tables, extent, records, lost, .. } = reader;
-        if tables.memory.is_empty() && tables.memory_blocks.is_empty() {
-            return Err(fail("it has neither blocks nor events with a time".to_owned()));
-        }
-        let message = "events or blocks without a usable size, state or time".to_owned();
-        notes.add_many(Stage::Ingest, Severity::DataLoss, "event_without_time", &source, lost, message);
-        // Microseconds since 1970.
-        tables.meta.base_unix_ns = extent.map(|_| 0);
-        tables.meta.microsecond_clock = true;
-        Ok(finish(tables, interner, (self.name(), source), records, extent.unwrap_or((0, 0))))
-    }
+fn sniff(probe: &Probe) -> bool {
+    let has = |word: &str| memchr::memmem::find(&probe.head, word.as_bytes()).is_some();
+    matches!(probe.head.as_slice(), [0x80, 2..=5, ..]) && (has("segments") || has("device_traces"))
 }
 
-/// What a device holds at the end.
+fn read(from: Artefact, reading: &Reading<'_>) -> Result<RankTables, IngestError> {
+    let mut bytes = Vec::new();
+    // One byte more than is taken, to know of it.
+    let limit = pickle::LIMIT as u64 + 1;
+    let broken = from.into_reader().take(limit).read_to_end(&mut bytes).err();
+    let pickle = Pickle::parse(bytes).map_err(|error| match broken {
+        Some(broken) => reading.fail(format!("the stream ends early: {broken}")),
+        None => reading.fail(error.to_string()),
+    })?;
+    let interner = Interner::default();
+    let mut reader = Reader {
+        pickle: &pickle,
+        sites: Sites::new(&pickle, &interner),
+        tables: RankTables::default(),
+        ends: HashMap::new(),
+        extent: Extent::default(),
+        records: 0,
+        lost: 0,
+    };
+    reader.blocks();
+    reader.events(reading);
+    let Reader { mut tables, extent, records, lost, .. } = reader;
+    if tables.memory.is_empty() && tables.memory_blocks.is_empty() {
+        return Err(reading.fail("it has neither blocks nor events with a time"));
+    }
+    reading.lost("event_without_time", lost, "events or blocks without a usable size, state or time");
+    // Microseconds since 1970.
+    tables.meta.base_unix_ns = extent.0.map(|_| 0);
+    tables.meta.microsecond_clock = true;
+    Ok(reading.finish(tables, interner, records, extent.0.unwrap_or((0, 0))))
+}
+
 #[derive(Default, Clone, Copy)]
 struct End {
     /// As asked for.
@@ -89,7 +74,7 @@ struct Reader<'p> {
     sites: Sites<'p>,
     tables: RankTables,
     ends: HashMap<i32, End>,
-    extent: Option<(i64, i64)>,
+    extent: Extent,
     records: i64,
     lost: i64,
 }
@@ -138,22 +123,12 @@ impl Reader<'_> {
             end.allocated = end.allocated.saturating_add(asked.unwrap_or(bytes));
             site_id = Opt::some(self.sites.of(block));
         }
-        let requested_bytes = asked.into();
-        self.tables.memory_blocks.push(MemoryBlockRow {
-            device,
-            segment,
-            bytes,
-            requested_bytes,
-            state,
-            site_id,
-        });
+        let row = MemoryBlockRow { device, segment, bytes, requested_bytes: asked.into(), state, site_id };
+        self.tables.memory_blocks.push(row);
         Some(())
     }
 
-    fn events(&mut self, notes: &Notes, source: &str) {
-        let tell = |severity, code: &str, count: i64, message: &str| {
-            notes.add_many(Stage::Ingest, severity, code, source, count, message.to_owned());
-        };
+    fn events(&mut self, reading: &Reading<'_>) {
         let (mut unknown, mut out_of_memory) = (0, 0);
         let traces = self.pickle.get(self.pickle.root(), "device_traces");
         for (device, trace) in traces.map_or(&[][..], |id| self.pickle.items(id)).iter().enumerate() {
@@ -179,16 +154,12 @@ impl Reader<'_> {
             if !self.totals(begin, self.ends.get(&device).copied().unwrap_or_default()) {
                 let message = "counting back from the final state gives negative sizes: events are missing, \
                                so there are no totals";
-                tell(Severity::DataLoss, "events_missing", 1, message);
+                reading.lost("events_missing", 1, message);
             }
         }
-        if out_of_memory > 0 {
-            tell(Severity::Warning, "out_of_memory", out_of_memory, "the device was out of memory");
-        }
-        if unknown > 0 {
-            let message = "allocator events that are not supported yet and were not read";
-            tell(Severity::Info, "unread_allocator_event", unknown, message);
-        }
+        reading.note(Severity::Warning, "out_of_memory", out_of_memory, "the device was out of memory");
+        let message = "allocator events that are not supported yet and were not read";
+        reading.note(Severity::Info, "unread_allocator_event", unknown, message);
     }
 
     /// Adds an event; `reserved_bytes` is what it changes until the totals are known.
@@ -212,8 +183,7 @@ impl Reader<'_> {
             -1 => address.and_then(|address| owners.remove(&address)),
             _ => None,
         };
-        let (first, last) = self.extent.unwrap_or((ts_ns, ts_ns));
-        self.extent = Some((first.min(ts_ns), last.max(ts_ns)));
+        self.extent.saw(ts_ns, ts_ns);
         self.tables.memory.push(MemoryRow {
             ts_ns,
             bytes: size * allocates,
@@ -248,4 +218,71 @@ impl Reader<'_> {
 
 fn small(value: i64) -> Option<i32> {
     i32::try_from(value).ok().filter(|value| *value >= 0)
+}
+
+struct Sites<'p> {
+    pickle: &'p Pickle,
+    interner: &'p Interner,
+    /// Many allocations share a stack.
+    known: HashMap<Id, NameId, foldhash::fast::RandomState>,
+}
+
+impl<'p> Sites<'p> {
+    fn new(pickle: &'p Pickle, interner: &'p Interner) -> Self {
+        Sites { pickle, interner, known: HashMap::default() }
+    }
+
+    /// The place of an event or block, by its `frames`, which begin with the innermost.
+    fn of(&mut self, event: Id) -> NameId {
+        let Some(frames) = self.pickle.get(event, "frames") else { return self.unknown() };
+        if let Some(name) = self.known.get(&frames) {
+            return *name;
+        }
+        let of_kind = |wanted: Kind| {
+            let mut items = self.pickle.items(frames).iter().copied();
+            items.find(|frame| kind(self.pickle.text(*frame, "filename").unwrap_or_default()) <= wanted)
+        };
+        let found = of_kind(Kind::User).or_else(|| of_kind(Kind::Library)).or_else(|| of_kind(Kind::Native));
+        let name = found.map_or_else(|| self.unknown(), |frame| self.interner.intern(&self.label(frame)));
+        self.known.insert(frames, name);
+        name
+    }
+
+    fn unknown(&self) -> NameId {
+        self.interner.intern("(no stack was recorded)")
+    }
+
+    /// `file.py(line): function`. Folders may tell who somebody is: only the file's own name is kept.
+    fn label(&self, frame: Id) -> String {
+        let function = self.pickle.text(frame, "name").unwrap_or("?");
+        let file = self.pickle.text(frame, "filename").unwrap_or_default();
+        let file = file.rsplit(['/', '\\']).next().unwrap_or_default();
+        match self.pickle.number(frame, "line") {
+            _ if file.is_empty() || file == "??" => function.to_owned(),
+            Some(line) => format!("{file}({line}): {function}"),
+            None => format!("{file}: {function}"),
+        }
+    }
+}
+
+/// Whose code a file is, the best first.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    User,
+    Library,
+    Native,
+}
+
+fn kind(file: &str) -> Kind {
+    // `<stdin>` and `<string>` are Python too.
+    if !file.ends_with(".py") && !file.starts_with('<') {
+        return Kind::Native;
+    }
+    let of_library = |folder: &str| {
+        // What Inductor writes is as much the library's as what calls it.
+        matches!(folder, "site-packages" | "dist-packages" | "torch")
+            || folder.starts_with("python3.")
+            || folder.starts_with("torchinductor")
+    };
+    if file.split(['/', '\\']).any(of_library) { Kind::Library } else { Kind::User }
 }

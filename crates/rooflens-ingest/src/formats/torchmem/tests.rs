@@ -1,18 +1,12 @@
 //! The whole reader, on a made snapshot and on damaged ones.
 
 use rooflens_schema::tables::BlockState;
-use rooflens_schema::{Notes, RankTables};
 
-use crate::artefact::Artefact;
-use crate::error::IngestError;
+use super::{Kind, kind};
+use crate::testing::{cuts, read, turned};
 
 /// Made by `make.py` beside it, where its numbers are explained.
 const MADE: &[u8] = include_bytes!("../../../../../fixtures/torchmem/small.pickle");
-
-fn read(bytes: &[u8]) -> (Result<RankTables, IngestError>, Notes) {
-    let notes = Notes::default();
-    (Artefact::from_bytes("made.pickle", bytes).and_then(|from| crate::read(from, &notes)), notes)
-}
 
 #[test]
 fn events_and_totals() {
@@ -70,17 +64,27 @@ fn totals_that_make_no_sense_are_left_out() {
     assert_eq!(notes.rows()[0].code, "events_missing");
 }
 
-/// Cut off, or with bytes turned: an error, or an answer.
 #[test]
 fn damage() {
-    for cut in (0..MADE.len()).step_by(37) {
-        assert!(read(&MADE[..cut]).0.is_err(), "{cut}");
+    assert!(cuts(MADE, 37).all(|bytes| read(&bytes).0.is_err()));
+    for bytes in [1, 0x80, 0xff].into_iter().flat_map(|bits| turned(MADE, 3, bits)) {
+        let _ = read(&bytes);
     }
-    for at in (0..MADE.len()).step_by(3) {
-        for bits in [1, 0x80, 0xff] {
-            let mut bytes = MADE.to_vec();
-            bytes[at] ^= bits;
-            let _ = read(&bytes);
-        }
+}
+
+#[test]
+fn whose_code() {
+    for (file, whose) in [
+        ("/srv/a/train.py", Kind::User),
+        (r"D:\work\model.py", Kind::User),
+        ("<stdin>", Kind::User),
+        ("/usr/lib/python3.11/contextlib.py", Kind::Library),
+        (r"D:\.venv\Lib\site-packages\torch\nn\modules\module.py", Kind::Library),
+        ("/tmp/torchinductor_a/hw/chwq7.py", Kind::Library),
+        ("memory_snapshot.cpp", Kind::Native),
+        ("??", Kind::Native),
+        ("", Kind::Native),
+    ] {
+        assert_eq!(kind(file), whose, "{file}");
     }
 }

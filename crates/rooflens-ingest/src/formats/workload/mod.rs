@@ -8,9 +8,6 @@
 //! A workload may be killed at any moment, so that the last line of any file may be cut; and another program may
 //! write these files. What cannot be read is counted in a note, and what is not known is null.
 
-mod events;
-mod requests;
-mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -18,13 +15,16 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 
-use rooflens_schema::tables::{Requests, Steps, Tokens};
-use rooflens_schema::{Note, Notes, Severity, Stage};
+use rooflens_schema::parquet_io::Columnar;
+use rooflens_schema::tables::{
+    PhaseKind, RequestRow, RequestStatus, Requests, StepRow, Steps, TokenRow, Tokens,
+};
+use rooflens_schema::{Note, Notes, Opt, Severity, Stage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::lines;
-
-pub use events::{ClockReading, ProbeMark, Round};
+use crate::{csv, lines};
 
 /// Longer lines are not of a workload: a line holds the times of every token of a request, some 20 bytes each.
 const LONGEST_LINE: usize = 64 << 20;
@@ -121,9 +121,8 @@ pub fn read_events(folder: &Path, stage: &str, notes: &Notes) -> WorkloadRecords
 }
 
 /// The lines of a stage that would be rows of the tables and could not be read, by the notes of its run.
-#[must_use]
 pub fn lost_rows(stage: &str, notes: &[Note]) -> i64 {
-    let sources = [requests::FILE, steps::FILE].map(|file| format!("{stage}/{file}"));
+    let sources = [REQUESTS, STEPS].map(|file| format!("{stage}/{file}"));
     let is_lost = |note: &&Note| [DAMAGED, BROKEN].contains(&&*note.code) && sources.contains(&note.source);
     notes.iter().filter(is_lost).map(|note| note.count).sum()
 }
@@ -182,5 +181,282 @@ impl Reader<'_> {
     /// Steps leave files of the same names.
     fn source(&self, name: &str) -> String {
         format!("{}/{name}", self.stage)
+    }
+}
+
+/// One moment on the workload's clock and since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockReading {
+    /// On the clock of all other times of the workload.
+    pub monotonic_ns: i64,
+    /// Since 1970.
+    pub unix_ns: i64,
+}
+
+/// A round of a workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Round {
+    /// Its number.
+    pub round: i64,
+    /// What it is for: `warmup`, `measured`, `profiled`, `predicted`.
+    pub kind: Option<String>,
+    /// The pass over the dataset it belongs to.
+    pub epoch: Option<i64>,
+    /// When it began; `None` where only its end was recorded.
+    pub ts_ns: Option<i64>,
+    /// When it ended; `None` where it was cut off.
+    pub end_ts_ns: Option<i64>,
+    /// How long it took, as the workload measured it.
+    pub dur_ns: Option<i64>,
+}
+
+impl Round {
+    fn shift(&mut self, delta_ns: i64) {
+        for ts in [&mut self.ts_ns, &mut self.end_ts_ns].into_iter().flatten() {
+            *ts = ts.saturating_add(delta_ns);
+        }
+    }
+}
+
+/// A phase, or a step of one, that a program marked with `rooflens.probe`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeMark {
+    /// What the program calls the phase.
+    pub phase: String,
+    /// Number of the step in the phase; `None` for the phase itself.
+    pub step: Option<i64>,
+    /// When it began.
+    pub ts_ns: i64,
+    /// How long it took.
+    pub dur_ns: i64,
+}
+
+impl Reader<'_> {
+    fn events(&mut self) {
+        let mut unknown_clocks = 0;
+        self.each_line("events.jsonl", |workload, line, _| {
+            let Ok(event @ Json::Object(_)) = serde_json::from_str::<Json>(line) else { return false };
+            let Some(name) = event["event"].as_str().map(str::to_owned) else { return false };
+            if name == "hello" {
+                match serde_json::from_value(event["clock"].clone()) {
+                    Ok(clock) => workload.clock = Some(clock),
+                    Err(_) => unknown_clocks += 1,
+                }
+            }
+            if let "round_begin" | "round_end" = name.as_str() {
+                let Some(round) = event["round"].as_i64() else { return false };
+                round_event(&mut workload.rounds, round, name == "round_end", &event);
+            }
+            workload.said.insert(name, event);
+            true
+        });
+        let message = "the workload does not record wall-clock time: its times are on its own clock";
+        self.warn("unaligned_clock", "events.jsonl", unknown_clocks, message);
+    }
+
+    fn marks(&mut self) {
+        self.each_line("phases.jsonl", |workload, line, _| {
+            let Ok(event) = serde_json::from_str::<Json>(line) else { return false };
+            let times = (event["start_ns"].as_i64(), event["dur_ns"].as_i64());
+            let (Some(phase), (Some(ts_ns), Some(dur_ns))) = (event["phase"].as_str(), times) else {
+                return false;
+            };
+            let step = event["step"].as_i64();
+            let is_step = !event["step"].is_null();
+            if is_step && step.is_none() {
+                return false;
+            }
+            workload.marks.push(ProbeMark { phase: phase.to_owned(), step, ts_ns, dur_ns });
+            true
+        });
+    }
+}
+
+fn round_event(rounds: &mut Vec<Round>, number: i64, is_end: bool, event: &Json) {
+    let begun = rounds.iter_mut().rev().find(|round| round.round == number && round.end_ts_ns.is_none());
+    let ts_ns = event["t_ns"].as_i64();
+    match begun.filter(|_| is_end) {
+        Some(round) => {
+            round.end_ts_ns = ts_ns;
+            round.dur_ns = event["dur_ns"].as_i64();
+        }
+        None => rounds.push(Round {
+            round: number,
+            kind: event["kind"].as_str().map(str::to_owned),
+            epoch: event["epoch"].as_i64(),
+            ts_ns: ts_ns.filter(|_| !is_end),
+            end_ts_ns: ts_ns.filter(|_| is_end),
+            dur_ns: event["dur_ns"].as_i64(),
+        }),
+    }
+}
+
+const REQUESTS: &str = "requests.jsonl";
+
+/// A line. Fields that are not named here may be there; those without a default must be.
+#[derive(Deserialize)]
+struct Line {
+    round: i64,
+    kind: String,
+    #[serde(default)]
+    batch_index: Option<i64>,
+    #[serde(default)]
+    sample: Option<String>,
+    prompt_tokens: i64,
+    output_tokens: i64,
+    start_ns: i64,
+    #[serde(default)]
+    queued_ns: Option<i64>,
+    token_ns: Vec<i64>,
+    #[serde(default)]
+    finish: Option<String>,
+}
+
+impl Line {
+    fn parse(line: &str) -> Option<Self> {
+        let line: Line = serde_json::from_str(line).ok()?;
+        // Counts and clocks are never negative; whoever wrote such a number meant something else.
+        let numbers = [line.round, line.prompt_tokens, line.output_tokens, line.start_ns];
+        let all = numbers.iter().chain(&line.token_ns).chain(&line.batch_index);
+        all.into_iter().all(|number| *number >= 0).then_some(line)
+    }
+}
+
+impl Reader<'_> {
+    fn requests(&mut self) {
+        let stage = self.stage.to_owned();
+        let (mut uncounted, mut unordered) = (0, 0);
+        self.each_line(REQUESTS, |workload, line, _| {
+            let Some(line) = Line::parse(line) else { return false };
+            // A time for each token, or else nobody knows which tokens came together.
+            let is_counted = line.token_ns.len() as i64 == line.output_tokens;
+            uncounted += i64::from(!is_counted && !line.token_ns.is_empty());
+            let times: Vec<i64> =
+                std::iter::once(line.start_ns).chain(line.token_ns.iter().copied()).collect();
+            unordered += i64::from(!times.is_sorted());
+            push_request(workload, &stage, line, is_counted);
+            true
+        });
+        let message = "requests have a different number of token times and tokens: the number of tokens at each time \
+             is null";
+        self.warn("token_times_differ", REQUESTS, uncounted, message);
+        let message = "requests have tokens before they were sent, or before an earlier token";
+        self.warn("times_out_of_order", REQUESTS, unordered, message);
+    }
+}
+
+fn push_request(workload: &mut WorkloadRecords, stage: &str, line: Line, is_counted: bool) {
+    let request_id = workload.requests.len() as i64;
+    workload.requests.push(RequestRow {
+        stage: Some(stage.to_owned()),
+        round: Opt::some(line.round),
+        round_kind: Some(line.kind),
+        batch_index: line.batch_index.into(),
+        sample: line.sample,
+        sent_ts_ns: Opt::some(line.start_ns),
+        first_token_ts_ns: line.token_ns.first().copied().into(),
+        last_token_ts_ns: line.token_ns.last().copied().into(),
+        queued_ns: line.queued_ns.filter(|ns| *ns >= 0).into(),
+        prompt_tokens: Opt::some(line.prompt_tokens),
+        output_tokens: Opt::some(line.output_tokens),
+        finish: line.finish,
+        // The workload writes a request once it is complete.
+        ..RequestRow::new(request_id, RequestStatus::Completed)
+    });
+    for (index, ts_ns) in (0..).zip(line.token_ns) {
+        let tokens = if is_counted { Opt::some(1) } else { Opt::NONE };
+        workload.tokens.push(TokenRow { request_id, index, ts_ns, tokens, kind: None });
+    }
+}
+
+const STEPS: &str = "steps.csv";
+
+impl Reader<'_> {
+    fn steps(&mut self) {
+        let stage = self.stage.to_owned();
+        let mut head: Option<Vec<String>> = None;
+        let mut unknown_phases = 0;
+        self.each_line(STEPS, |workload, line, is_whole| {
+            let cells = csv::cells(line);
+            let Some(head) = &head else {
+                let has = |name: &str| cells.iter().any(|cell| cell == name);
+                let is_head = ["kind", "phase", "dur_ns"].into_iter().all(has);
+                head = Some(if is_head { cells } else { Vec::new() });
+                return is_head;
+            };
+            // A number that is cut is still a number: without its end a line cannot be trusted.
+            if !is_whole || head.is_empty() || cells.len() != head.len() {
+                return false;
+            }
+            let mut row = Row { head, cells: &cells, is_damaged: false };
+            let step = row.step(workload.steps.len() as i64, &stage, &mut unknown_phases);
+            match step.filter(|_| !row.is_damaged) {
+                Some(step) => workload.steps.push(step),
+                None => return false,
+            }
+            true
+        });
+        let message = "steps have a phase other than prefill, decode or mixed: they count as step";
+        self.warn("unknown_phase", STEPS, unknown_phases, message);
+    }
+}
+
+struct Row<'a> {
+    head: &'a [String],
+    cells: &'a [String],
+    /// Whether a cell that must be a number is none.
+    is_damaged: bool,
+}
+
+impl Row<'_> {
+    /// A cell; `None` where there is no such column, or it is empty: then it is not known.
+    fn text(&self, name: &str) -> Option<&str> {
+        let at = self.head.iter().position(|known| known == name)?;
+        self.cells.get(at).map(String::as_str).filter(|cell| !cell.is_empty())
+    }
+
+    fn number(&mut self, name: &str) -> Opt<i64> {
+        let Some(cell) = self.text(name) else { return Opt::NONE };
+        let number = cell.parse().ok().filter(|number: &i64| *number >= 0);
+        self.is_damaged |= number.is_none();
+        number.into()
+    }
+
+    fn step(&mut self, step_id: i64, stage: &str, unknown_phases: &mut i64) -> Option<StepRow> {
+        let dur_ns = self.number("dur_ns").get()?;
+        let phase = match self.text("phase")? {
+            "prefill" => PhaseKind::Prefill,
+            "decode" => PhaseKind::Decode,
+            "mixed" => PhaseKind::Mixed,
+            _ => {
+                *unknown_phases += 1;
+                PhaseKind::Step
+            }
+        };
+        let kv_usage = match self.text("kv_usage") {
+            Some(cell) => Some(cell.parse().ok().filter(|share: &f64| share.is_finite())?),
+            None => None,
+        };
+        Some(StepRow {
+            step_id,
+            stage: Some(stage.to_owned()),
+            round: self.number("round"),
+            round_kind: self.text("kind").map(str::to_owned),
+            batch_index: self.number("batch_index"),
+            number: self.number("step"),
+            phase,
+            ts_ns: self.number("start_ns"),
+            dur_ns,
+            batch_size: self.number("batch"),
+            prefill_tokens: self.number("prefill_tokens"),
+            decode_tokens: self.number("decode_tokens"),
+            computed_tokens: self.number("computed_tokens"),
+            context_tokens: self.number("kv_tokens"),
+            cache_length: self.number("cache_length"),
+            prompts: self.text("prompts").map(str::to_owned),
+            pictures: self.text("pictures").map(str::to_owned),
+            kv_usage,
+            waiting: self.number("waiting"),
+        })
     }
 }

@@ -72,7 +72,6 @@ struct Page {
     head: Vec<String>,
     launches: Vec<(LaunchKey, NcuLaunch)>,
     places: BTreeMap<LaunchKey, usize>,
-    /// Units that were met and are not known.
     unknown: BTreeSet<String>,
 }
 
@@ -81,12 +80,10 @@ impl Page {
         self.head.iter().position(|head| head == name)
     }
 
-    /// A cell; empty where the row ends before it.
     fn cell<'r>(&self, row: &'r [String], column: &str) -> &'r str {
         self.column(column).and_then(|at| row.get(at)).map_or("", String::as_str)
     }
 
-    /// The launch of a row; `None` for a row of none.
     fn launch(&mut self, row: &[String]) -> Option<&mut NcuLaunch> {
         let id = self.cell(row, "ID").to_owned();
         if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -109,18 +106,14 @@ impl Page {
     fn begun(&self, row: &[String], name: &str) -> NcuLaunch {
         let mut launch = NcuLaunch {
             name: name.to_owned(),
-            function: name.to_owned(),
             grid: size(self.cell(row, "Grid Size")),
             block: size(self.cell(row, "Block Size")),
-            context: self.cell(row, "Context").parse().ok(),
-            stream: self.cell(row, "Stream").parse().ok(),
             ..NcuLaunch::default()
         };
         let capability = self.cell(row, "CC").split_once('.');
         if let Some((major, minor)) = capability.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?))) {
             for (part, value) in [("major", major), ("minor", minor)] {
-                let metric =
-                    NcuMetric { value: Some(MetricValue::Whole(value)), instances: Vec::new(), unit: None };
+                let metric = NcuMetric { value: Some(MetricValue::Whole(value)), unit: None };
                 launch.metrics.insert(format!("device__attribute_compute_capability_{part}"), metric);
             }
         }
@@ -181,7 +174,6 @@ impl Page {
         let section = self.cell(row, "Section Name");
         Some(NcuRule {
             id: id.to_owned(),
-            name: id.to_owned(),
             section: (!section.is_empty()).then(|| section.to_owned()),
             messages: vec![(grade, self.cell(row, "Rule Description").to_owned())],
             speedup: percent.map(|percent| Speedup { is_global, percent }),
@@ -192,7 +184,7 @@ impl Page {
 fn put(launch: &mut NcuLaunch, name: String, value: Option<MetricValue>, unit: &str) {
     if value.is_some() {
         let unit = unit::base(unit).or_else(|| base_unit(&name)).map(str::to_owned);
-        launch.metrics.insert(name, NcuMetric { value, instances: Vec::new(), unit });
+        launch.metrics.insert(name, NcuMetric { value, unit });
     }
 }
 

@@ -1,7 +1,6 @@
 //! The names under which the details page shows metrics. They are those of the sections that come with
 //! Nsight Compute; one name may stand for several metrics, told apart by unit, section or label.
 
-/// A name on the page, and the metric that it shows.
 struct Shown {
     name: &'static str,
     metric: &'static str,
@@ -46,37 +45,9 @@ const ALL: &[Shown] = &[
     of_label("SM Frequency", "Roofline", "sm__cycles_elapsed.avg.per_second"),
     of_label("SM Frequency", "Achieved Value", "smsp__cycles_elapsed.avg.per_second"),
     shown("SM Frequency", "gpc__cycles_elapsed.avg.per_second"),
-    // GPU Speed Of Light Roofline Chart
-    shown(
-        "Theoretical Predicated-On FFMA Thread Instructions Executed",
-        "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained",
-    ),
-    shown(
-        "Theoretical Predicated-On DFMA Thread Instructions Executed",
-        "sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained",
-    ),
-    shown(
-        "Theoretical Predicated-On HFMA Thread Instructions Executed",
-        "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained",
-    ),
+    // GPU Speed Of Light Roofline Chart; its operations are in `OPERATIONS`
     shown("Theoretical DRAM Bytes Accessible", "dram__bytes.sum.peak_sustained"),
     shown("DRAM Bandwidth", "dram__bytes.sum.per_second"),
-    shown(
-        "Theoretical Predicated-On FFMA Operations",
-        "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2",
-    ),
-    shown(
-        "Theoretical Predicated-On DFMA Operations",
-        "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2",
-    ),
-    shown(
-        "Predicated-On FFMA Operations Per Cycle",
-        "derived__smsp__sass_thread_inst_executed_op_ffma_pred_on_x2",
-    ),
-    shown(
-        "Predicated-On DFMA Operations Per Cycle",
-        "derived__smsp__sass_thread_inst_executed_op_dfma_pred_on_x2",
-    ),
     // Memory Workload Analysis
     shown("Mem Busy", "gpu__compute_memory_access_throughput.avg.pct_of_peak_sustained_elapsed"),
     shown("Max Bandwidth", "gpu__compute_memory_request_throughput.avg.pct_of_peak_sustained_elapsed"),
@@ -157,18 +128,43 @@ pub(crate) fn metric(name: &str, unit: &str, label: &str) -> String {
     if let Some(shown) = ALL.iter().find(fits) {
         return shown.metric.to_owned();
     }
-    executed_per_cycle(name).unwrap_or_else(|| name.to_owned())
+    OPERATIONS.iter().find_map(|names| operation(name, names)).unwrap_or_else(|| name.to_owned())
 }
 
-/// `Predicated-On FADD Thread Instructions Executed Per Cycle`: one name for each operation and type.
-fn executed_per_cycle(name: &str) -> Option<String> {
-    let operation =
-        name.strip_prefix("Predicated-On ")?.strip_suffix(" Thread Instructions Executed Per Cycle")?;
-    let operation = operation.to_ascii_lowercase();
+/// Names with an operation such as `FADD` inside: what stands around it on the page, and in the metric.
+const OPERATIONS: &[[&str; 4]] = &[
+    [
+        "Predicated-On ",
+        " Thread Instructions Executed Per Cycle",
+        "smsp__sass_thread_inst_executed_op_",
+        "_pred_on.sum.per_cycle_elapsed",
+    ],
+    [
+        "Theoretical Predicated-On ",
+        " Thread Instructions Executed",
+        "sm__sass_thread_inst_executed_op_",
+        "_pred_on.sum.peak_sustained",
+    ],
+    [
+        "Theoretical Predicated-On ",
+        " Operations",
+        "derived__sm__sass_thread_inst_executed_op_",
+        "_pred_on_x2",
+    ],
+    [
+        "Predicated-On ",
+        " Operations Per Cycle",
+        "derived__smsp__sass_thread_inst_executed_op_",
+        "_pred_on_x2",
+    ],
+];
+
+fn operation(name: &str, [before, behind, metric, end]: &[&str; 4]) -> Option<String> {
+    let operation = name.strip_prefix(before)?.strip_suffix(behind)?.to_ascii_lowercase();
     let known = operation.len() == 4
         && operation.starts_with(['f', 'd', 'h'])
         && ["add", "mul", "fma"].iter().any(|end| operation.ends_with(end));
-    known.then(|| format!("smsp__sass_thread_inst_executed_op_{operation}_pred_on.sum.per_cycle_elapsed"))
+    known.then(|| format!("{metric}{operation}{end}"))
 }
 
 #[cfg(test)]

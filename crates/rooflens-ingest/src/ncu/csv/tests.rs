@@ -30,7 +30,7 @@ fn details_are_base_units_under_metric_names() {
     assert_eq!(launches.len(), 1);
     let launch = &launches[0].1;
     assert_eq!(launch.name, r#"void a<1, "x">(int)"#);
-    assert_eq!((launch.grid, launch.block, launch.stream), (Some([4, 2, 1]), Some([128, 1, 1]), Some(7)));
+    assert_eq!((launch.grid, launch.block), (Some([4, 2, 1]), Some([128, 1, 1])));
     assert_eq!(launch.number("gpu__time_duration.sum"), Some(1500.0));
     assert_eq!(launch.number("gpc__cycles_elapsed.max"), Some(13485.0));
     assert_eq!(launch.number("dram__bytes_read.sum"), Some(32770.0));

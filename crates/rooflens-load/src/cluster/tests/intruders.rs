@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn a_wrong_token_is_refused_and_does_no_harm() {
     with_workers(&[&pretend], |addresses| {
-        let wrong = ClusterOptions::new(SharedToken::new(b"another token of tests").unwrap());
+        let wrong = ClusterOptions::new(SharedToken::new(b"another token of tests").unwrap(), None);
         let mut count = 0;
         let mut sink = |_: RequestRecord| count += 1;
         let refused = run_on_workers(addresses, &job(10), &wrong, &mut sink, &Idle).unwrap_err().to_string();
@@ -20,7 +20,7 @@ fn a_wrong_token_is_refused_and_does_no_harm() {
 #[test]
 fn garbage_is_hung_up_on_and_does_no_harm() {
     let frame = |kind: u8, length: u32, text: &[u8]| [&[kind][..], &length.to_be_bytes(), text].concat();
-    let hello = br#"{"type":"hello","version":1,"nonce":[1,2,3]}"#;
+    let hello = br#"{"type":"hello","version":2,"nonce":[1,2,3]}"#;
     let old = br#"{"type":"hello","version":0,"nonce":[]}"#;
     let garbage: Vec<Vec<u8>> = vec![
         b"GET / HTTP/1.1\r\nhost: x\r\n\r\n".to_vec(),
@@ -65,7 +65,7 @@ fn what_is_no_worker_is_an_error() {
     drop(listener);
     for nobody in ["127.0.0.1:1", "no port", ""] {
         let (outcome, _) = run(&[nobody.to_owned()], &job(1));
-        assert!(matches!(outcome, Err(ClusterError::Worker { .. })), "{nobody}");
+        assert!(outcome.unwrap_err().to_string().starts_with("worker "), "{nobody}");
     }
-    assert!(matches!(run(&[], &job(1)).0, Err(ClusterError::Plan(_))));
+    assert!(run(&[], &job(1)).0.unwrap_err().to_string().contains("no workers"));
 }

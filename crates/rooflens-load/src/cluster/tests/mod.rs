@@ -3,7 +3,6 @@
 mod engine;
 mod intruders;
 mod parts;
-mod processes;
 mod secrecy;
 mod workers;
 
@@ -13,13 +12,13 @@ use std::time::Duration;
 
 use rooflens_schema::tables::RequestStatus;
 
-use super::clock::ClockCheck;
-use super::clock::unix_ns;
-use super::error::ClusterError;
+use super::clock::{ClockCheck, unix_ns};
+use super::serve::{JobWatch, RunLoad, serve_with};
 use super::*;
-use crate::plan::{Api, ArrivalGaps, Arrivals, LoadLimits, LoadPlan, LoadTarget, Pace, SessionSource};
+use crate::engine::{LoadError, LoadWatch};
+use crate::plan::{Api, ArrivalGaps, Arrivals, LoadPlan, Pace, SessionSource};
 use crate::record::{ClientHealth, LoadOutcome, RecordSink, RequestRecord};
-use crate::workload::{ConversationSpec, DelaySpec, WorkloadSpec};
+use crate::workload::{ConversationSpec, WorkloadSpec};
 
 const TOKEN: &[u8] = b"a token for tests";
 
@@ -28,63 +27,33 @@ fn token() -> SharedToken {
 }
 
 fn options() -> ClusterOptions {
-    ClusterOptions::new(token())
+    ClusterOptions::new(token(), None)
 }
 
-/// An open load test of so many requests.
 fn job(requests: u64) -> LoadJob {
-    let target = LoadTarget {
-        url: "http://127.0.0.1:9".to_owned(),
-        api: Api::Completions,
-        headers: vec![("authorization".to_owned(), "Bearer x".to_owned())],
-        http2: false,
-        insecure: false,
-        ca_file: None,
-        gzip: false,
-        connect_timeout: Duration::from_secs(1),
-        timeout: Duration::from_secs(60),
-    };
-    let plan = LoadPlan {
-        target,
-        pace: Pace::Open { arrivals: Arrivals::steady(1_000.0, ArrivalGaps::Poisson), max_concurrency: None },
-        limits: LoadLimits { requests: Some(requests), duration: None, drain: None },
-        threads: 1,
-        seed: 5,
-        share: (0, 1),
-        keep_texts: 0,
-    };
-    let length = |text: &str| text.parse().unwrap();
-    let workload = WorkloadSpec::synthetic(Api::Completions, "m", length("10-20"), length("1-9"));
-    LoadJob { plan, workload }
+    let pace =
+        Pace::Open { arrivals: Arrivals::steady(1_000.0, ArrivalGaps::Poisson), max_concurrency: None };
+    let plan = LoadPlan::of_test("http://127.0.0.1:9", Api::Completions, pace, requests);
+    LoadJob { plan, workload: WorkloadSpec::synthetic(Api::Completions, "10-20", "1-9") }
 }
 
-/// Sessions of one to three requests.
 fn conversations(requests: u64) -> LoadJob {
     let mut job = job(requests);
-    job.workload.conversation = Some(ConversationSpec {
-        turns: "1-3".parse().unwrap(),
-        turn_tokens: None,
-        think: DelaySpec::default(),
-        tools: None,
-    });
+    job.workload.conversation = Some(ConversationSpec { turns: 3, think: Duration::ZERO, tool_tokens: None });
     job
 }
 
 fn health() -> ClientHealth {
     ClientHealth {
         valid: true,
-        reasons: Vec::new(),
         send_lag_p50_ns: Some(10),
         send_lag_p99_ns: Some(20),
-        loop_lag_p99_ns: None,
-        receive_delay_p50_ns: None,
-        receive_delay_p99_ns: None,
         cpu_ns: 1_000,
         busiest_thread: Some(0.5),
-        cpu_per_chunk_ns: None,
         peak_rss_bytes: Some(7),
         threads: 1,
         kernel_timestamps: true,
+        ..ClientHealth::default()
     }
 }
 
@@ -93,28 +62,7 @@ fn outcome(base_unix_ns: i64, requests: u64, stopped: bool) -> LoadOutcome {
 }
 
 fn record(number: u64, turn: u32, max_output_tokens: Option<u32>) -> RequestRecord {
-    RequestRecord {
-        number,
-        session: None,
-        turn,
-        lora: None,
-        sample: None,
-        scheduled_ns: number as i64,
-        sent_ns: None,
-        first_byte_ns: None,
-        end_ns: number as i64 + 1,
-        chunks: Vec::new(),
-        usage: None,
-        prompt_tokens: None,
-        max_output_tokens,
-        finish: None,
-        status: RequestStatus::Completed,
-        http_status: Some(200),
-        error: None,
-        external_id: None,
-        text: None,
-        is_new_connection: false,
-    }
+    RequestRecord { turn, max_output_tokens, ..RequestRecord::of_test(number) }
 }
 
 /// Numbers requests as an engine does, and records each of its share at once.
@@ -122,8 +70,8 @@ fn pretend(
     plan: &LoadPlan,
     mut source: Box<dyn SessionSource>,
     sink: &mut dyn RecordSink,
-    watch: &JobWatch,
-) -> Result<LoadOutcome, String> {
+    watch: &dyn LoadWatch,
+) -> Result<LoadOutcome, LoadError> {
     let base_unix_ns = unix_ns();
     watch.begun(base_unix_ns);
     let (own, of) = plan.share;
@@ -142,13 +90,12 @@ fn pretend(
     Ok(outcome(base_unix_ns, sent, false))
 }
 
-/// As [`pretend`], but goes on until it is told to stop.
 fn pretend_for_ever(
     plan: &LoadPlan,
     source: Box<dyn SessionSource>,
     sink: &mut dyn RecordSink,
-    watch: &JobWatch,
-) -> Result<LoadOutcome, String> {
+    watch: &dyn LoadWatch,
+) -> Result<LoadOutcome, LoadError> {
     let outcome = pretend(plan, source, sink, watch)?;
     while !watch.stop() {
         std::thread::sleep(Duration::from_millis(1));
@@ -160,17 +107,16 @@ fn failing(
     _: &LoadPlan,
     _: Box<dyn SessionSource>,
     _: &mut dyn RecordSink,
-    _: &JobWatch,
-) -> Result<LoadOutcome, String> {
-    Err("no file descriptors".to_owned())
+    _: &dyn LoadWatch,
+) -> Result<LoadOutcome, LoadError> {
+    Err(LoadError("no file descriptors".to_owned()))
 }
 
-/// Runs `test` with the addresses of workers that run these.
 fn with_workers(runs: &[&RunLoad<'_>], test: impl FnOnce(&[String])) {
-    with_workers_of(&ClusterWorkerOptions { token: token(), tls: None }, runs, test);
+    with_workers_of(None, runs, test);
 }
 
-fn with_workers_of(options: &ClusterWorkerOptions, runs: &[&RunLoad<'_>], test: impl FnOnce(&[String])) {
+fn with_workers_of(tls: Option<&ClusterTls>, runs: &[&RunLoad<'_>], test: impl FnOnce(&[String])) {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let mut addresses = Vec::new();
@@ -178,7 +124,7 @@ fn with_workers_of(options: &ClusterWorkerOptions, runs: &[&RunLoad<'_>], test: 
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             addresses.push(listener.local_addr().unwrap().to_string());
             let stop = &stop;
-            scope.spawn(move || serve_jobs(&listener, options, run, stop).unwrap());
+            scope.spawn(move || serve_with(&listener, &token(), tls, run, stop).unwrap());
         }
         // Workers end whatever becomes of the test.
         let tested = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&addresses)));
@@ -189,12 +135,10 @@ fn with_workers_of(options: &ClusterWorkerOptions, runs: &[&RunLoad<'_>], test: 
     });
 }
 
-/// Watches nothing.
 struct Idle;
 
-impl ClusterWatch for Idle {}
+impl LoadWatch for Idle {}
 
-/// All records of a load test, by number.
 fn run(addresses: &[String], job: &LoadJob) -> (Result<ClusterOutcome, ClusterError>, Vec<RequestRecord>) {
     let mut records = Vec::new();
     let mut sink = |record: RequestRecord| records.push(record);
@@ -203,7 +147,6 @@ fn run(addresses: &[String], job: &LoadJob) -> (Result<ClusterOutcome, ClusterEr
     (outcome, records)
 }
 
-/// What one process would record: number, turn and limit of each request.
 fn alone(job: &LoadJob) -> Vec<(u64, u32, Option<u32>)> {
     let mut records = Vec::new();
     let mut sink =
@@ -215,4 +158,8 @@ fn alone(job: &LoadJob) -> Vec<(u64, u32, Option<u32>)> {
 
 fn told(records: &[RequestRecord]) -> Vec<(u64, u32, Option<u32>)> {
     records.iter().map(|record| (record.number, record.turn, record.max_output_tokens)).collect()
+}
+
+fn lost(outcome: &ClusterOutcome) -> Vec<&WorkerReport> {
+    outcome.workers.iter().filter(|worker| worker.lost.is_some()).collect()
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::cluster::merge::merged_health;
-use crate::cluster::records::WireRecord;
+use crate::cluster::wire::WireRecord;
 use crate::record::{Chunk, ChunkKind, RequestError, Usage};
 
 #[test]
@@ -80,19 +80,11 @@ fn users_and_slots_are_split_evenly() {
     assert!(parts[0].split(2).is_err());
 }
 
-fn report(fate: WorkerFate, client: Option<ClientHealth>) -> WorkerReport {
-    let clock = ClockCheck { offset_ns: 0, uncertainty_ns: 1, round_trips: 1 };
-    let worker = "w".to_owned();
-    WorkerReport {
-        worker,
-        share: 0,
-        fate,
-        clock,
-        clock_drift_ns: None,
-        began_late_ns: None,
-        requests: 4,
-        client,
-    }
+fn report(lost: Option<&str>, client: Option<ClientHealth>) -> WorkerReport {
+    let clock = ClockCheck { offset_ns: 0, uncertainty_ns: 1 };
+    let lost = lost.map(str::to_owned);
+    let outcome = client.map(|client| LoadOutcome { client, ..outcome(0, 4, false) });
+    WorkerReport { worker: "w".to_owned(), share: 0, lost, clock, requests: 4, outcome }
 }
 
 #[test]
@@ -110,37 +102,23 @@ fn health_is_the_worst_of_delays_and_the_sum_of_costs() {
         kernel_timestamps: false,
         ..health()
     };
-    let merged = merged_health(
-        &[report(WorkerFate::Finished, Some(health())), report(WorkerFate::Finished, Some(slow))],
-        10,
-    );
+    let merged = merged_health(&[report(None, Some(health())), report(None, Some(slow))], 10);
     let expected = ClientHealth {
-        valid: false,
         reasons: vec!["worker w: late".to_owned()],
         send_lag_p50_ns: Some(10),
         send_lag_p99_ns: Some(900),
         loop_lag_p99_ns: Some(3),
-        receive_delay_p50_ns: None,
-        receive_delay_p99_ns: None,
         cpu_ns: 1_500,
         busiest_thread: Some(0.9),
         cpu_per_chunk_ns: Some(150.0),
         peak_rss_bytes: Some(12),
         threads: 3,
-        kernel_timestamps: false,
+        ..ClientHealth::default()
     };
     assert_eq!(merged, expected);
-    let lost = report(WorkerFate::Lost { reason: "gone".to_owned() }, None);
-    let merged = merged_health(&[report(WorkerFate::Finished, Some(health())), lost], 0);
+    let lost = report(Some("gone"), None);
+    let merged = merged_health(&[report(None, Some(health())), lost], 0);
     assert!(!merged.valid && merged.kernel_timestamps);
     assert_eq!(merged.reasons, ["worker w was lost after 4 requests: gone"]);
     assert_eq!(merged.cpu_per_chunk_ns, None);
-}
-
-#[test]
-fn a_report_survives_json() {
-    let lost = report(WorkerFate::Lost { reason: "gone".to_owned() }, Some(health()));
-    let value = serde_json::to_value(&lost).unwrap();
-    assert_eq!((&value["fate"], &value["reason"]), (&"lost".into(), &"gone".into()));
-    assert_eq!(serde_json::from_value::<WorkerReport>(value).unwrap(), lost);
 }

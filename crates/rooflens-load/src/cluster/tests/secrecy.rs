@@ -24,8 +24,7 @@ fn run_with(tls: Option<ClusterTls>, addresses: &[String]) -> Result<u64, String
 
 #[test]
 fn both_sides_show_a_certificate() {
-    let options = ClusterWorkerOptions { token: token(), tls: Some(tls("authority", "worker")) };
-    with_workers_of(&options, &[&pretend, &pretend], |addresses| {
+    with_workers_of(Some(&tls("authority", "worker")), &[&pretend, &pretend], |addresses| {
         assert_eq!(run_with(Some(tls("authority", "coordinator")), addresses), Ok(300));
         // From another authority; for another purpose; none; trusting another authority.
         for wrong in [
@@ -52,9 +51,8 @@ fn files_that_are_no_certificates_are_errors() {
     let foreign = ClusterTls { key: tls("authority", "coordinator").key, ..good.clone() };
     let missing = ClusterTls { authority: "/nonexistent".into(), ..good };
     for tls in [swapped, foreign, missing] {
-        let options = ClusterWorkerOptions { token: token(), tls: Some(tls.clone()) };
-        let served = serve_jobs(&listener, &options, &pretend, &AtomicBool::new(true));
-        assert!(matches!(served, Err(ClusterError::Certificate { .. })), "{served:?}");
+        let served = serve_jobs(&listener, &token(), Some(&tls), &AtomicBool::new(true));
+        assert!(served.unwrap_err().to_string().starts_with("cannot use"), "{tls:?}");
         assert!(run_with(Some(tls), &["127.0.0.1:1".to_owned()]).unwrap_err().starts_with("cannot use"));
     }
 }

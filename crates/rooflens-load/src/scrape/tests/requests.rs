@@ -1,46 +1,26 @@
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::time::Duration;
 
-use crate::scrape::{
-    HttpError, PlainClient, PlainUrl, ScrapeSettings, Scraper, ServerCounter, ServerKind, ServerSummary,
-};
+use crate::scrape::{HttpError, PlainClient, PlainUrl, Scraper, ServerCounter, ServerKind, ServerSummary};
+use crate::test_server::{Asked, ByteServer, Reply};
 
-/// Answers each connection by what is given for its number, path and body, until it gives nothing.
-fn serve(mut answer: impl FnMut(usize, &str, &str) -> Option<Vec<u8>> + Send + 'static) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for (number, socket) in listener.incoming().enumerate() {
-            let mut socket = BufReader::new(socket.unwrap());
-            let (mut first, mut length) = (String::new(), 0);
-            socket.read_line(&mut first).unwrap();
-            loop {
-                let mut line = String::new();
-                socket.read_line(&mut line).unwrap();
-                if let Some(value) = line.strip_prefix("content-length: ") {
-                    length = value.trim().parse().unwrap();
-                }
-                if line.trim().is_empty() {
-                    break;
-                }
-            }
-            let mut body = vec![0; length];
-            socket.read_exact(&mut body).unwrap();
-            let path = first.split(' ').nth(1).unwrap().to_owned();
-            match answer(number, &path, &String::from_utf8(body).unwrap()) {
-                Some(bytes) => socket.get_mut().write_all(&bytes).unwrap(),
-                None => return,
-            }
-        }
-    });
-    address
+fn serve(answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static) -> ByteServer {
+    ByteServer::start(move |asked| Reply::Close(answer(asked)))
+}
+
+fn url(server: &ByteServer) -> PlainUrl {
+    PlainUrl::parse(&format!("{}/metrics", server.url())).unwrap()
+}
+
+/// Reads the first page, and the last when the counters no longer grow.
+fn start(server: &ByteServer) -> Scraper {
+    let (url, hour) = (format!("{}/metrics", server.url()), Duration::from_secs(3600));
+    Scraper::start(&url, PlainClient::default(), hour, hour).unwrap()
 }
 
 fn get(response: &'static str) -> Result<(u16, String), HttpError> {
-    let address = serve(move |_, _, _| Some(response.as_bytes().to_vec()));
-    let url = PlainUrl::parse(&format!("http://{address}/metrics")).unwrap();
-    PlainClient::default().get(&url).map(|answer| (answer.status, answer.text()))
+    let server = serve(move |_| response.into());
+    PlainClient::default().get(&url(&server)).map(|answer| (answer.status, answer.text()))
 }
 
 #[test]
@@ -115,17 +95,14 @@ fn redirects_are_answers() {
 
 #[test]
 fn large_answers_are_refused() {
-    let address = serve(|_, _, _| {
-        let mut endless = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
-        endless.resize(33 * 1024 * 1024, b'x');
-        Some(endless)
+    let endless = serve(|_| {
+        let mut bytes = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+        bytes.resize(33 * 1024 * 1024, b'x');
+        bytes
     });
-    let url = PlainUrl::parse(&format!("http://{address}/")).unwrap();
-    assert!(matches!(PlainClient::default().get(&url), Err(HttpError::TooLarge)));
-    let head = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "x".repeat(300_000));
-    let address = serve(move |_, _, _| Some(head.clone().into_bytes()));
-    let url = PlainUrl::parse(&format!("http://{address}/")).unwrap();
-    assert!(matches!(PlainClient::default().get(&url), Err(HttpError::Protocol(_))));
+    assert!(matches!(PlainClient::default().get(&url(&endless)), Err(HttpError::TooLarge)));
+    let head = serve(|_| format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "x".repeat(300_000)).into());
+    assert!(matches!(PlainClient::default().get(&url(&head)), Err(HttpError::Protocol(_))));
 }
 
 #[test]
@@ -138,7 +115,7 @@ fn a_server_that_never_answers_is_a_timeout() {
 
 #[test]
 fn headers_are_sent_but_never_as_two_lines() {
-    let address = serve(|_, path, body| Some(format!("HTTP/1.1 200 OK\r\n\r\n{path} {body}").into_bytes()));
+    let server = serve(|asked| format!("HTTP/1.1 200 OK\r\n\r\n{}", asked.head).into());
     let client = PlainClient {
         headers: vec![
             ("x".to_owned(), "1\r\ncontent-length: 9".to_owned()),
@@ -146,30 +123,29 @@ fn headers_are_sent_but_never_as_two_lines() {
         ],
         ..PlainClient::default()
     };
-    let url = PlainUrl::parse(&format!("http://{address}/start")).unwrap();
-    assert_eq!(client.post(&url, Some("{}")).unwrap().text(), "/start {}");
-    assert_eq!(client.post(&url, None).unwrap().text(), "/start ");
+    let sent = client.post(&url(&server)).unwrap().text();
+    assert!(
+        sent.starts_with("POST /metrics HTTP/1.1\r\n") && sent.contains("authorization: secret"),
+        "{sent}"
+    );
+    assert!(!sent.contains("x: "), "{sent}");
     assert!(!format!("{client:?}").contains("secret"));
 }
 
-fn metrics(tokens: usize) -> Option<Vec<u8>> {
+fn metrics(tokens: usize) -> Vec<u8> {
     let page = format!("vllm:generation_tokens_total {tokens}\nvllm:num_requests_running 1\n");
-    Some(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{page}", page.len()).into_bytes())
+    format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{page}", page.len()).into()
 }
 
 #[test]
 fn the_last_page_is_read_when_counters_no_longer_grow() {
     // The first page, the version, then pages that grow up to 40.
-    let address = serve(|number, path, _| match path {
-        "/version" => Some(b"HTTP/1.1 200 OK\r\n\r\n{\"version\":\"0.32.0\"}".to_vec()),
-        _ => metrics((number * 10).min(40)),
+    let server = serve(|asked| match asked.path() {
+        "/version" => b"HTTP/1.1 200 OK\r\n\r\n{\"version\":\"0.32.0\"}".to_vec(),
+        _ => metrics((asked.number * 10).min(40)),
     });
-    let mut settings = ScrapeSettings::new(format!("http://{address}/metrics"));
-    settings.interval = Duration::from_secs(3600);
-    settings.settle = Duration::from_secs(3600);
-    let scraper = Scraper::start(settings).unwrap();
-    assert_eq!(scraper.latest().unwrap().counter(ServerCounter::GeneratedTokens), Some(0.0));
-    let series = scraper.stop();
+    let series = start(&server).stop();
+    assert_eq!(series.samples[0].counter(ServerCounter::GeneratedTokens), Some(0.0));
     assert_eq!((series.kind, series.version.as_deref()), (Some(ServerKind::Vllm), Some("0.32.0")));
     // Pages 0, then 2 to 5: the fourth and the fifth say 40.
     assert_eq!(series.pages, 5);
@@ -180,15 +156,12 @@ fn the_last_page_is_read_when_counters_no_longer_grow() {
 
 #[test]
 fn failures_are_counted_and_told_once() {
-    let address = serve(|number, _, _| match number {
-        0 | 2 => Some(b"HTTP/1.1 500 x\r\n\r\n".to_vec()),
-        1 => Some(b"HTTP/1.1 200 OK\r\n\r\nhello".to_vec()),
+    let server = serve(|asked| match asked.number {
+        0 | 2 => b"HTTP/1.1 500 x\r\n\r\n".to_vec(),
+        1 => b"HTTP/1.1 200 OK\r\n\r\nhello".to_vec(),
         _ => metrics(7),
     });
-    let mut settings = ScrapeSettings::new(format!("http://{address}/metrics"));
-    settings.interval = Duration::from_secs(3600);
-    settings.settle = Duration::from_secs(3600);
-    let series = Scraper::start(settings).unwrap().stop();
+    let series = start(&server).stop();
     assert_eq!((series.failed_pages, series.pages), (3, 2));
     assert_eq!(series.errors.len(), 2, "{:?}", series.errors);
     assert!(series.errors[0].ends_with("answers 500"), "{:?}", series.errors);
@@ -197,17 +170,16 @@ fn failures_are_counted_and_told_once() {
 #[test]
 fn pages_are_read_in_the_background() {
     let (told, heard) = std::sync::mpsc::channel();
-    let address = serve(move |number, path, _| {
-        if path == "/version" {
-            return Some(b"HTTP/1.1 404 x\r\n\r\n".to_vec());
+    let server = serve(move |asked| {
+        if asked.path() == "/version" {
+            return b"HTTP/1.1 404 x\r\n\r\n".to_vec();
         }
         let _ = told.send(());
-        metrics(number)
+        metrics(asked.number)
     });
-    let mut settings = ScrapeSettings::new(format!("http://{address}/metrics"));
-    settings.interval = Duration::from_millis(1);
-    settings.settle = Duration::ZERO;
-    let scraper = Scraper::start(settings).unwrap();
+    let interval = Duration::from_millis(1);
+    let url = format!("{}/metrics", server.url());
+    let scraper = Scraper::start(&url, PlainClient::default(), interval, Duration::ZERO).unwrap();
     for _ in 0..4 {
         heard.recv().unwrap();
     }
@@ -218,25 +190,26 @@ fn pages_are_read_in_the_background() {
 
 #[test]
 fn the_page_of_trtllm_serve_is_found_behind_one_of_json() {
-    let address = serve(|_, path, _| {
-        let page = if path == "/metrics" { "[{\"iter\": 1}]" } else { "trtllm_num_requests_running 1\n" };
-        Some(format!("HTTP/1.1 200 OK\r\n\r\n{page}").into_bytes())
+    let server = serve(|asked| {
+        let page =
+            if asked.path() == "/metrics" { "[{\"iter\": 1}]" } else { "trtllm_num_requests_running 1\n" };
+        format!("HTTP/1.1 200 OK\r\n\r\n{page}").into()
     });
-    let kind = |address: SocketAddr| {
-        let urls = ScrapeSettings::candidates(&format!("http://{address}"));
+    let kind = |server: &ByteServer| {
+        let urls = Scraper::candidates(&server.url());
         let found =
             Scraper::start_at_first(&urls, &PlainClient::default(), Duration::from_secs(60), |_, _| ());
         found.and_then(|scraper| scraper.stop().kind)
     };
-    assert_eq!(kind(address), Some(ServerKind::TensorrtLlm));
-    let nothing = serve(|_, _, _| Some(b"HTTP/1.1 404 x\r\n\r\n".to_vec()));
-    assert_eq!(kind(nothing), None);
+    assert_eq!(kind(&server), Some(ServerKind::TensorrtLlm));
+    let nothing = serve(|_| b"HTTP/1.1 404 x\r\n\r\n".to_vec());
+    assert_eq!(kind(&nothing), None);
 }
 
 #[test]
 fn pages_of_a_server_stand_beside_its_api() {
     assert_eq!(
-        ScrapeSettings::candidates("http://h:1/v1/"),
+        Scraper::candidates("http://h:1/v1/"),
         ["http://h:1/metrics", "http://h:1/prometheus/metrics"]
     );
 }

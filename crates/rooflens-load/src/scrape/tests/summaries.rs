@@ -1,13 +1,13 @@
+use crate::scrape::series::NoDifference;
 use crate::scrape::{
-    NoDifference, ServerCounter, ServerDistribution, ServerGauge, ServerKind, ServerPage, ServerSample,
-    ServerSeries, ServerSummary,
+    ServerCounter, ServerDistribution, ServerGauge, ServerKind, ServerPage, ServerSample, ServerSeries,
+    ServerSummary,
 };
 
 fn page(sample: ServerSample) -> ServerPage {
-    ServerPage { kind: ServerKind::Vllm, sample, buckets: Vec::new(), damaged: 0 }
+    ServerPage { kind: ServerKind::Vllm, sample }
 }
 
-/// Three pages: 0 s, 1 s, 4 s.
 fn series() -> ServerSeries {
     let mut series = ServerSeries::default();
     for (seconds, running, kv, generated, hits, queue) in [
@@ -22,7 +22,7 @@ fn series() -> ServerSeries {
             .with_counter(ServerCounter::PrefixHits, hits)
             .with_counter(ServerCounter::PrefixQueries, 2.0 * generated)
             .with_totals(ServerDistribution::QueueTime, queue.0, queue.1);
-        series.push(page(sample), seconds * 1_000_000_000, 0);
+        series.push(page(sample), seconds * 1_000_000_000);
     }
     series
 }
@@ -77,11 +77,8 @@ fn every_null_has_a_reason() {
 #[test]
 fn a_restart_is_no_difference() {
     let mut series = series();
-    series.push(
-        page(ServerSample::default().with_counter(ServerCounter::GeneratedTokens, 5.0)),
-        5_000_000_000,
-        0,
-    );
+    series
+        .push(page(ServerSample::default().with_counter(ServerCounter::GeneratedTokens, 5.0)), 5_000_000_000);
     assert_eq!(series.grown(ServerCounter::GeneratedTokens), Err(NoDifference::Restarted));
     assert_eq!(series.grown(ServerCounter::Energy), Err(NoDifference::NotGiven));
     assert_eq!(ServerSeries::default().grown(ServerCounter::Energy), Err(NoDifference::TooFewPages));
@@ -90,8 +87,8 @@ fn a_restart_is_no_difference() {
 #[test]
 fn a_counter_that_begins_to_exist_began_at_0() {
     let mut series = ServerSeries::default();
-    series.push(page(ServerSample::default()), 0, 0);
-    series.push(page(ServerSample::default().with_counter(ServerCounter::PrefixHits, 7.0)), 1, 0);
+    series.push(page(ServerSample::default()), 0);
+    series.push(page(ServerSample::default().with_counter(ServerCounter::PrefixHits, 7.0)), 1);
     assert_eq!(series.grown(ServerCounter::PrefixHits), Ok(7.0));
 }
 
@@ -100,7 +97,7 @@ fn memory_is_bounded_and_the_ends_stay() {
     let mut series = ServerSeries::default();
     for at in 0..100_003_i64 {
         let sample = ServerSample::default().with_counter(ServerCounter::GeneratedTokens, at as f64);
-        series.push(page(sample), at, 0);
+        series.push(page(sample), at);
         assert!(series.samples.len() <= 8192);
         assert_eq!(series.samples.last().unwrap().ts_ns, at);
     }
@@ -120,19 +117,4 @@ fn times_move_to_the_clock_of_the_load_test() {
     let moved = series.on_clock(7_000);
     assert_eq!(moved.samples[0].ts_ns, -2_000);
     assert_eq!(moved.within(0, 1_000_000_000).count(), 1);
-}
-
-#[test]
-fn buckets_are_those_of_the_time_between() {
-    let bucket = |counts: [f64; 3]| {
-        let bounds = [0.1, 1.0, f64::INFINITY];
-        vec![(ServerDistribution::QueueTime, bounds.into_iter().zip(counts).collect())]
-    };
-    let mut series = ServerSeries::default();
-    for (at, counts) in [[1.0, 2.0, 2.0], [1.0, 7.0, 10.0]].into_iter().enumerate() {
-        series.push(ServerPage { buckets: bucket(counts), ..page(ServerSample::default()) }, at as i64, 0);
-    }
-    let counts = series.bucket_counts(ServerDistribution::QueueTime).unwrap();
-    assert_eq!(counts, [(0.1, 0.0), (1.0, 5.0), (f64::INFINITY, 3.0)]);
-    assert_eq!(series.bucket_counts(ServerDistribution::EndToEnd), None);
 }

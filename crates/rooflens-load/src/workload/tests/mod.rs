@@ -6,12 +6,15 @@ mod synthetic;
 mod tokenizers_made;
 mod traces;
 
-use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::*;
-use crate::plan::{Body, LoadSession};
+use crate::plan::{Api, Body, LoadSession};
 
-/// The body of a request, where it does not depend on replies.
 fn ready(session: &LoadSession) -> Value {
     serde_json::from_str(&ready_text(session)).unwrap()
 }
@@ -23,7 +26,6 @@ fn ready_text(session: &LoadSession) -> String {
     }
 }
 
-/// The bodies of a session to whose requests these replies came.
 fn bodies(session: LoadSession, replies: &[&str]) -> Vec<Value> {
     let replies: Vec<String> = replies.iter().map(|reply| (*reply).to_owned()).collect();
     let body = |(index, body)| match body {
@@ -38,6 +40,11 @@ fn sessions(spec: &WorkloadSpec, count: usize) -> Vec<LoadSession> {
     std::iter::from_fn(|| opened.source.next()).take(count).collect()
 }
 
+fn file(api: Api, path: impl Into<PathBuf>) -> WorkloadSpec {
+    let prompts = PromptSource::File { path: path.into(), format: FileFormat::Auto };
+    WorkloadSpec { model: "m".to_owned(), ..WorkloadSpec::of(api, prompts) }
+}
+
 fn length(text: &str) -> LengthSpec {
     text.parse().unwrap()
 }
@@ -49,7 +56,6 @@ fn error(spec: &WorkloadSpec) -> String {
     }
 }
 
-/// Checks that skipping sessions tells what making them would.
 fn check_skipping(spec: &WorkloadSpec, count: usize) {
     let mut opened = open(spec).unwrap();
     for session in sessions(spec, count) {

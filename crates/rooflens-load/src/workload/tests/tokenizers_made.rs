@@ -1,8 +1,5 @@
 //! Small tokenizers of the kinds that models have.
 
-use std::path::{Path, PathBuf};
-
-use tempfile::TempDir;
 use tokenizers::models::TrainerWrapper;
 use tokenizers::models::bpe::{BPE, BpeTrainer};
 use tokenizers::models::wordlevel::WordLevel;
@@ -11,6 +8,8 @@ use tokenizers::pre_tokenizers::metaspace::{Metaspace, PrependScheme};
 use tokenizers::pre_tokenizers::whitespace::Whitespace;
 use tokenizers::processors::template::TemplateProcessing;
 use tokenizers::{AddedToken, Tokenizer};
+
+use super::*;
 
 pub(super) struct Made {
     pub(super) path: PathBuf,
@@ -25,7 +24,6 @@ fn saved(tokenizer: Tokenizer) -> Made {
     Made { path: folder.path().to_owned(), tokenizer: Tokenizer::from_file(path).unwrap(), _folder: folder }
 }
 
-/// One token per word, and `<s>` before each prompt.
 pub(super) fn word_level_with_bos() -> Made {
     let names = ["<s>", "<unk>", "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"];
     let vocabulary = names.iter().zip(0..).map(|(name, id)| ((*name).to_owned(), id)).collect();
@@ -70,7 +68,6 @@ pub(super) fn byte_level_bpe() -> Made {
     made
 }
 
-/// Spaces become `▁`, as in Llama 2 and T5.
 pub(super) fn metaspace_bpe() -> Made {
     let mut tokenizer = Tokenizer::new(BPE::default());
     tokenizer.with_pre_tokenizer(Some(Metaspace::new('▁', PrependScheme::Always, true)));
@@ -81,10 +78,9 @@ pub(super) fn metaspace_bpe() -> Made {
 /// That of the model which comes with a new project: one token per byte.
 pub(super) fn tiny_random() -> Made {
     let path = "../rooflens-collect/skeleton/models/tiny-random/tokenizer.json";
-    saved(Tokenizer::from_file(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap())
+    saved(Tokenizer::from_file(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap())
 }
 
-/// One token per letter: no word is one token.
 pub(super) fn letters() -> Made {
     let letters: [char; 27] =
         std::array::from_fn(|id| if id < 26 { char::from(b'a' + id as u8) } else { ' ' });

@@ -1,11 +1,5 @@
-use std::path::PathBuf;
-use std::time::Duration;
-
-use tempfile::TempDir;
-
 use super::tokenizers_made::{Made, byte_level_bpe};
 use super::*;
-use crate::plan::Api;
 
 struct Trace {
     spec: WorkloadSpec,
@@ -16,8 +10,8 @@ fn trace(format: TraceFormat, text: &str) -> Trace {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("trace");
     std::fs::write(&path, text).unwrap();
-    let prompts = PromptSource::Trace { path, format, limit: None };
-    Trace { spec: WorkloadSpec::of(Api::Completions, "m", prompts), _folder: folder }
+    let spec = WorkloadSpec::of(Api::Completions, PromptSource::Trace { path, format });
+    Trace { spec, _folder: folder }
 }
 
 fn ids(session: &LoadSession, made: &Made) -> Vec<u32> {
@@ -51,10 +45,9 @@ fn equal_blocks_of_mooncake_are_equal_tokens() {
     assert_eq!(prompts[0][513..700], prompts[3][1..188]);
     assert_eq!(ready(&all[0])["ignore_eos"], true);
     check_skipping(&trace.spec, 9);
-    let facts = open(&trace.spec).unwrap().facts;
-    assert_eq!(facts.arrival_span_s, Some(3.053));
-    assert_eq!(facts.input_tokens.map(|lengths| (lengths.min, lengths.max)), Some((600, 1_500)));
-    assert!(facts.exact_input_tokens && !facts.unique_prompts);
+    let opened = open(&trace.spec).unwrap();
+    assert_eq!(opened.arrival_span_s, Some(3.053));
+    assert!(opened.description.starts_with("4 requests of the Mooncake trace "));
 }
 
 const BURST_GPT: &str = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type
@@ -67,10 +60,8 @@ const BURST_GPT: &str = "Timestamp,Model,Request tokens,Response tokens,Total to
 #[test]
 fn burst_gpt_gives_arrivals_and_lengths() {
     let trace = trace(TraceFormat::BurstGpt, BURST_GPT);
-    let opened = open(&trace.spec).unwrap();
-    assert_eq!((opened.facts.sessions, opened.facts.skipped), (Some(3), 1));
-    assert!(opened.facts.unique_prompts);
     let all = sessions(&trace.spec, 9);
+    assert_eq!(all.len(), 3, "a request without a response is skipped");
     let seconds: Vec<Duration> = all.iter().map(|session| session.arrival.unwrap()).collect();
     assert_eq!(seconds, [Duration::ZERO, Duration::from_millis(40_500), Duration::from_secs(115)]);
     let words: Vec<usize> =
@@ -80,14 +71,10 @@ fn burst_gpt_gives_arrivals_and_lengths() {
 }
 
 #[test]
-fn a_limit_cuts_and_output_tokens_replace() {
+fn output_tokens_replace_those_of_the_trace() {
     let mut trace = trace(TraceFormat::Mooncake, MOONCAKE);
-    if let PromptSource::Trace { limit, .. } = &mut trace.spec.prompts {
-        *limit = Some(2);
-    }
     trace.spec.output_tokens = Some(length("3"));
     let all = sessions(&trace.spec, 9);
-    assert_eq!(all.len(), 2);
     assert!(all.iter().all(|session| session.turns[0].max_output_tokens == Some(3)));
 }
 
@@ -128,8 +115,7 @@ fn hostile_traces_are_errors_with_line_numbers() {
 #[test]
 fn traces_fit_neither_conversations_nor_embeddings() {
     let mut spec = trace(TraceFormat::Mooncake, MOONCAKE).spec;
-    let (turns, think) = (length("2"), DelaySpec::default());
-    spec.conversation = Some(ConversationSpec { turns, turn_tokens: None, think, tools: None });
+    spec.conversation = Some(ConversationSpec { turns: 2, think: Duration::ZERO, tool_tokens: None });
     assert!(error(&spec).contains("one by one"));
     spec = WorkloadSpec { api: Api::Embeddings, conversation: None, ..spec };
     assert!(error(&spec).contains("output tokens"));

@@ -17,27 +17,22 @@ const HEIGHT: f64 = 370.0;
 const SANE: std::ops::Range<f64> = 1e-60..1e60;
 /// Operators that are drawn: those of most weight.
 const MOST: usize = 1_000;
-/// Operators that the description tells of.
+/// Operators that the description names.
 const TOLD: usize = 12;
 
 const INTENSITY: FigureUnit = FigureUnit::Si("FLOP/B");
 const SPEED: FigureUnit = FigureUnit::Si("FLOP/s");
 const BANDWIDTH: FigureUnit = FigureUnit::Si("B/s");
 
-/// What a device can do at most.
 #[derive(Debug, Clone, Default)]
-pub struct RooflineDevice {
-    /// Its name.
+pub(crate) struct RooflineDevice {
     pub(crate) name: String,
-    /// Peak memory bandwidth in bytes per second.
     pub(crate) bytes_per_s: f64,
-    /// Peak dense FLOP/s, each with the name of its number type.
     pub(crate) flops_per_s: Vec<(String, f64)>,
 }
 
 impl RooflineDevice {
-    /// A device with its peaks.
-    pub fn new<'a>(
+    pub(crate) fn new<'a>(
         name: impl Into<String>,
         bytes_per_s: f64,
         flops_per_s: impl IntoIterator<Item = (&'a str, f64)>,
@@ -47,54 +42,45 @@ impl RooflineDevice {
     }
 }
 
-/// An operator, or whatever else moves bytes and computes.
 #[derive(Debug, Clone, Default)]
-pub struct RooflineOperator {
-    /// Its name.
-    pub label: String,
+pub(crate) struct RooflineOperator {
+    pub(crate) label: String,
     /// FLOPs for each byte moved.
-    pub intensity: f64,
+    pub(crate) intensity: f64,
     /// Attainable or achieved FLOP/s.
-    pub flops_per_s: f64,
+    pub(crate) flops_per_s: f64,
     /// Its share of the time, or any other weight: the area of its dot. All dots are alike where none has
     /// a weight.
-    pub weight: Option<f64>,
+    pub(crate) weight: Option<f64>,
     /// What it belongs to: its colour. A group with the name of a device has its colour too.
-    pub group: String,
-    /// What is told of it in place of intensity and FLOP/s, where its place stands for something else.
-    pub told: Option<String>,
+    pub(crate) group: String,
+    /// Shown in place of intensity and FLOP/s, if its place stands for something else.
+    pub(crate) told: Option<String>,
 }
 
 /// Operators under the roofs of one or several devices.
 ///
-/// A label stands beside its dot where there is room, the heaviest first; others have a number there
+/// A label stands next to its dot if there is room, the heaviest first; others have a number there
 /// and their name below the chart.
 #[derive(Debug, Clone, Default)]
-pub struct RooflineChart {
-    /// What it shows.
-    pub title: String,
-    /// Of what, under which assumptions; may be empty.
-    pub subtitle: String,
-    /// The roofs.
-    pub devices: Vec<RooflineDevice>,
-    /// The dots.
-    pub operators: Vec<RooflineOperator>,
+pub(crate) struct RooflineChart {
+    pub(crate) title: String,
+    pub(crate) subtitle: String,
+    pub(crate) devices: Vec<RooflineDevice>,
+    pub(crate) operators: Vec<RooflineOperator>,
     /// What the area of a dot is, as `share of time`; may be empty.
-    pub weight: String,
+    pub(crate) weight: String,
     /// Intensities are multiples of the ridge and speeds shares of the ceiling: one roof for every precision.
-    pub normalised: bool,
+    pub(crate) normalised: bool,
 }
 
 /// A device whose peaks can be drawn.
-#[derive(Debug)]
 struct Roof<'a> {
     name: &'a str,
     bytes_per_s: f64,
     /// By height, the highest first.
     peaks: Vec<(&'a str, f64)>,
-    /// Colour and dashes.
     class: String,
-    /// Colour of its words.
     ink: String,
     normalised: bool,
 }
@@ -108,7 +94,6 @@ impl Roof<'_> {
         if self.normalised { FigureUnit::Share.label(speed) } else { SPEED.label(speed) }
     }
 
-    /// Its name and bandwidth.
     fn words(&self, name: &str) -> String {
         if self.normalised {
             name.to_owned()
@@ -122,8 +107,6 @@ impl Roof<'_> {
     }
 }
 
-/// Everything that is drawn.
-#[derive(Debug)]
 struct Content<'a> {
     roofs: Vec<Roof<'a>>,
     /// By weight, the heaviest first.
@@ -132,13 +115,10 @@ struct Content<'a> {
     left_out: Vec<String>,
 }
 
-/// The plot and its axes.
-#[derive(Debug)]
 struct Frame {
     plot: Area,
     x: Ruler,
     y: Ruler,
-    /// Least and largest intensity.
     span: (f64, f64),
 }
 
@@ -149,12 +129,10 @@ impl Frame {
 }
 
 impl RooflineChart {
-    /// The figure as SVG text, for a page.
-    pub fn svg(&self) -> String {
+    pub(crate) fn svg(&self) -> String {
         self.svg_on(FigurePaper::default())
     }
 
-    /// The figure as SVG text.
     pub(crate) fn svg_on(&self, paper: FigurePaper) -> String {
         let mut content = self.content();
         let mut sheet = Sheet::new(paper, &self.title, &self.subtitle);
@@ -285,7 +263,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     out
 }
 
-/// Axes that hold every ridge with some slope and some roof beside it, and every operator.
+/// Axes that hold every ridge with some slope and some roof next to it, and every operator.
 fn frame(content: &Content<'_>, paper: FigurePaper, top: f64) -> Frame {
     let ridges = content.roofs.iter().flat_map(|roof| roof.peaks.iter().map(|(_, peak)| roof.ridge(*peak)));
     let mut span = (f64::INFINITY, f64::NEG_INFINITY);
@@ -315,7 +293,6 @@ fn frame(content: &Content<'_>, paper: FigurePaper, top: f64) -> Frame {
     Frame { plot: Area { left, top, right, bottom }, x, y, span }
 }
 
-/// The chart for those who cannot see it.
 fn description(content: &Content<'_>) -> String {
     let mut words = "Roofline chart of FLOP/s over FLOP/B.".to_owned();
     for roof in content.roofs.iter().take(TOLD) {

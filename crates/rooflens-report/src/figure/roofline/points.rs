@@ -21,27 +21,19 @@ const FARTHER: [f64; 6] = [0.0, 12.0, 24.0, 36.0, 50.0, 66.0];
 /// Size of a number.
 const NUMBER: f64 = 11.0;
 
-/// An operator's dot.
-#[derive(Debug)]
 pub(crate) struct Dot<'a> {
     operator: &'a RooflineOperator,
-    /// Its middle.
     pub(crate) at: Point,
-    /// Its radius.
     pub(crate) radius: f64,
     colour: usize,
 }
 
-/// Names that stand below the chart.
 #[derive(Debug, Default)]
 pub(crate) struct Numbered {
-    /// Each with its number.
     pub(crate) names: Vec<(Sign, String)>,
-    /// Dots that have not even a number.
     pub(crate) unnamed: usize,
 }
 
-/// The operator in words.
 pub(crate) fn tip(operator: &RooflineOperator) -> String {
     let weight = match operator.weight.filter(|weight| weight.is_finite()) {
         Some(weight) if (0.0..=1.0).contains(&weight) => format!(", {}", format::share(weight)),
@@ -54,7 +46,6 @@ pub(crate) fn tip(operator: &RooflineOperator) -> String {
     format!("{}: {speed} at {intensity}{weight}", svg::kept(&operator.label))
 }
 
-/// The dots, the heaviest first.
 pub(crate) fn dots<'a>(content: &Content<'a>, frame: &Frame) -> Vec<Dot<'a>> {
     let weights = || content.operators.iter().filter_map(|operator| operator.weight);
     let heaviest = weights().filter(|weight| weight.is_finite()).fold(0.0, f64::max);
@@ -108,7 +99,6 @@ pub(crate) fn draw(sheet: &mut Sheet, dots: &[Dot<'_>], places: &mut OccupiedAre
     numbered
 }
 
-/// Writes beside a dot, or farther away at the end of a line; false where there is no place.
 fn write(sheet: &mut Sheet, dot: &Dot<'_>, words: &str, farther: &[f64], places: &mut OccupiedAreas) -> bool {
     for far in farther.iter().copied() {
         for start in around(dot, words, far) {
@@ -134,7 +124,6 @@ fn write(sheet: &mut Sheet, dot: &Dot<'_>, words: &str, farther: &[f64], places:
     false
 }
 
-/// Whether a number fits into a dot that no other dot lies upon.
 fn is_clear(dots: &[Dot<'_>], dot: &Dot<'_>, words: &str) -> bool {
     let half = (svg::width(words, NUMBER) / 2.0).max(NUMBER / 2.0);
     half + 1.5 <= dot.radius
@@ -144,7 +133,6 @@ fn is_clear(dots: &[Dot<'_>], dot: &Dot<'_>, words: &str) -> bool {
         })
 }
 
-/// Where words can begin: beside, above, below, at the corners; farther away by so much.
 fn around(dot: &Dot<'_>, words: &str, far: f64) -> [Point; 8] {
     let ((x, y), wide) = (dot.at, svg::width(words, LABEL));
     let off = dot.radius + 4.0 + far;

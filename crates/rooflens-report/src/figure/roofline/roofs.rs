@@ -9,7 +9,7 @@ use crate::figure::unit::FigureUnit;
 
 /// Width of a name.
 const NAME: f64 = 150.0;
-/// From the plot to the words beside it.
+/// From the plot to the words next to it.
 const BESIDE: f64 = 10.0;
 /// Peaks that have words.
 const PEAKS: usize = 22;
@@ -18,7 +18,6 @@ const TWO_LINES: f64 = 33.0;
 /// Bold words are wider.
 const BOLD: f64 = svg::LABEL * 1.06;
 
-/// What can be attained, as an area.
 pub(crate) fn shade(sheet: &mut Sheet, roof: &Roof<'_>, frame: &Frame) {
     let Some((_, peak)) = roof.peaks.first() else { return };
     let mut corners = outline(roof, *peak, frame).to_vec();
@@ -26,13 +25,11 @@ pub(crate) fn shade(sheet: &mut Sheet, roof: &Roof<'_>, frame: &Frame) {
     sheet.svg.path("under", &(svg::steps(&corners) + "Z"));
 }
 
-/// Start, ridge and end of a roof.
 fn outline(roof: &Roof<'_>, peak: f64, frame: &Frame) -> [Point; 3] {
     let (low, high) = frame.span;
     [frame.at((low, low * roof.bytes_per_s)), frame.at((roof.ridge(peak), peak)), frame.at((high, peak))]
 }
 
-/// All roofs and their words.
 pub(crate) fn draw(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places: &mut OccupiedAreas) {
     for roof in roofs {
         for (index, (_, peak)) in roof.peaks.iter().enumerate() {
@@ -60,12 +57,10 @@ pub(crate) fn draw(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame, places:
     name_ridges(sheet, roofs, frame, places);
 }
 
-/// A ring has no dashes.
 fn first_class(class: &str) -> &str {
     class.split(' ').next().unwrap_or_default()
 }
 
-/// A peak and its words: of what it is, and how high.
 fn peaks<'a>(
     roofs: &'a [Roof<'a>],
     paper: FigurePaper,
@@ -80,14 +75,12 @@ fn peaks<'a>(
     })
 }
 
-/// Width of the words beside the plot.
 pub(crate) fn margin(roofs: &[Roof<'_>], paper: FigurePaper) -> f64 {
     let widths =
         peaks(roofs, paper).map(|(_, _, name, high)| svg::width(&name, BOLD).max(svg::width(&high, SMALL)));
     MARGIN + widths.fold(0.0, f64::max) + BESIDE
 }
 
-/// The peaks' names and heights, beside the plot.
 fn name_peaks(sheet: &mut Sheet, roofs: &[Roof<'_>], frame: &Frame) {
     let plot = frame.plot;
     let named: Vec<(&Roof<'_>, f64, String, String)> = peaks(roofs, sheet.paper).take(PEAKS).collect();

@@ -1,12 +1,11 @@
-//! Pages of a server: the same blocks, with styles and scripts as files of their own, so that no script need be allowed
+//! Pages of a server: the same blocks, with styles and scripts as separate files, so that no script need be allowed
 //! inside a page.
 
 use rooflens_analyze::Findings;
 
-use super::{Around, FOOTER, SCRIPT, STYLE, body, draw_part, escape, living, timeline};
-use crate::Extras;
+use super::{FOOTER, PageBody, SCRIPT, STYLE, body, draw_part, escape, living, timeline};
 use crate::charts::ChartData;
-use crate::render::Part;
+use crate::render::{Extras, Part};
 
 /// Runs before the page is drawn: what needs a script may be shown.
 const START: &str = "document.documentElement.className = \"js\";\n";
@@ -16,12 +15,22 @@ const START: &str = "document.documentElement.className = \"js\";\n";
 pub struct PageAsset {
     /// Name of the file.
     pub name: &'static str,
-    /// Its media type.
-    pub media_type: &'static str,
     /// When it is loaded.
     pub use_as: AssetUse,
     /// Its text.
     pub text: &'static str,
+}
+
+impl PageAsset {
+    /// A file with its text.
+    pub const fn new(name: &'static str, use_as: AssetUse, text: &'static str) -> Self {
+        PageAsset { name, use_as, text }
+    }
+
+    /// Its media type.
+    pub fn media_type(&self) -> &'static str {
+        if self.name.ends_with(".css") { "text/css" } else { "text/javascript" }
+    }
 }
 
 /// How a page uses a file.
@@ -43,33 +52,13 @@ pub enum AssetUse {
 
 /// Every file that a linked page needs, in the order in which it refers to them.
 pub const PAGE_ASSETS: &[PageAsset] = &[
-    PageAsset { name: "style.css", media_type: "text/css", use_as: AssetUse::Style, text: STYLE },
-    PageAsset { name: "start.js", media_type: "text/javascript", use_as: AssetUse::EarlyScript, text: START },
-    PageAsset { name: "page.js", media_type: "text/javascript", use_as: AssetUse::Script, text: SCRIPT },
-    PageAsset {
-        name: "timeline.css",
-        media_type: "text/css",
-        use_as: AssetUse::TimelineStyle,
-        text: timeline::STYLE,
-    },
-    PageAsset {
-        name: "timeline.js",
-        media_type: "text/javascript",
-        use_as: AssetUse::TimelineScript,
-        text: timeline::SCRIPT,
-    },
-    PageAsset {
-        name: "echarts.js",
-        media_type: "text/javascript",
-        use_as: AssetUse::ChartScript,
-        text: living::LIBRARY,
-    },
-    PageAsset {
-        name: "charts.js",
-        media_type: "text/javascript",
-        use_as: AssetUse::ChartScript,
-        text: living::SCRIPT,
-    },
+    PageAsset::new("style.css", AssetUse::Style, STYLE),
+    PageAsset::new("start.js", AssetUse::EarlyScript, START),
+    PageAsset::new("page.js", AssetUse::Script, SCRIPT),
+    PageAsset::new("timeline.css", AssetUse::TimelineStyle, timeline::STYLE),
+    PageAsset::new("timeline.js", AssetUse::TimelineScript, timeline::SCRIPT),
+    PageAsset::new("echarts.js", AssetUse::ChartScript, living::LIBRARY),
+    PageAsset::new("charts.js", AssetUse::ChartScript, living::SCRIPT),
 ];
 
 /// What stands around the parts of a linked page.
@@ -89,40 +78,29 @@ pub struct PageFrame<'a> {
     pub footer: &'a str,
 }
 
-/// Findings as a linked page.
-pub(crate) fn findings(findings: &Findings, extras: Extras<'_>, frame: &PageFrame<'_>) -> String {
-    let body = body(findings, extras);
+/// The findings as a page of a server, which gives its style and scripts as files.
+pub fn findings(findings: &Findings, extras: Extras<'_>, frame: &PageFrame<'_>) -> String {
+    let PageBody { links, html, has_timeline, charts } = body(findings, extras);
     let footer = if frame.footer.is_empty() { FOOTER } else { frame.footer };
-    let html = body.html + &living::data(&body.charts);
-    let needs = Needs { timeline: body.has_timeline, charts: !body.charts.is_empty() };
-    page(&body.links, &html, &PageFrame { footer, ..*frame }, needs)
+    page(&links, html, &charts, has_timeline, &PageFrame { footer, ..*frame })
 }
 
-/// Which scripts a page needs beside those of all.
-#[derive(Clone, Copy, Default)]
-struct Needs {
-    timeline: bool,
-    charts: bool,
-}
-
-/// Parts as a linked page, with living charts at the head of their sections.
-pub(crate) fn parts(parts: &[Part], charts: &[ChartData], frame: &PageFrame<'_>) -> String {
+/// Parts as a page of a server, with living charts at the head of their sections.
+pub fn parts(parts: &[Part], charts: &[ChartData], frame: &PageFrame<'_>) -> String {
     let (links, body) = drawn(parts, charts);
-    let needs = Needs { charts: !charts.is_empty(), ..Needs::default() };
-    page(&links, &(body + &living::data(charts)), frame, needs)
+    page(&links, body, charts, false, frame)
 }
 
-/// Parts alone, to be put into a page that is there already.
-pub(crate) fn fragment(parts: &[Part]) -> String {
+/// Parts alone, to be put into a page of a server.
+pub fn fragment(parts: &[Part]) -> String {
     drawn(parts, &[]).1
 }
 
-/// Links to the parts, and the parts.
 fn drawn(parts: &[Part], charts: &[ChartData]) -> (String, String) {
     let (mut links, mut body) = (String::new(), String::new());
     for (at, part) in parts.iter().enumerate() {
         let before = parts[..at].iter().filter(|other| other.name == part.name).count();
-        let drawn = draw_part(part, Around { charts, places: None });
+        let drawn = draw_part(part, charts, None);
         // Comparisons with several runs have the same part several times.
         let (id, drawn) = match before {
             0 => (part.name.to_owned(), drawn),
@@ -141,13 +119,19 @@ fn renamed(name: &str, number: usize, drawn: &str) -> (String, String) {
     (id, drawn)
 }
 
-fn page(links: &str, body: &str, frame: &PageFrame<'_>, needs: Needs) -> String {
-    let title = escape(frame.title);
+fn page(
+    links: &str,
+    body: String,
+    charts: &[ChartData],
+    has_timeline: bool,
+    frame: &PageFrame<'_>,
+) -> String {
+    let (title, body) = (escape(frame.title), body + &living::data(charts));
     let asset = |(use_as, address): &(AssetUse, String)| {
         let address = escape(address);
         let is_needed = match use_as {
-            AssetUse::TimelineStyle | AssetUse::TimelineScript => needs.timeline,
-            AssetUse::ChartScript => needs.charts,
+            AssetUse::TimelineStyle | AssetUse::TimelineScript => has_timeline,
+            AssetUse::ChartScript => !charts.is_empty(),
             _ => true,
         };
         match use_as {

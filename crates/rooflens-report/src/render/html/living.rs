@@ -4,7 +4,8 @@ use crate::block::Block;
 use crate::charts::{self, ChartData, ChartSource, MissingChart};
 use crate::format;
 use crate::render::Part;
-use crate::render::html::{Size, draw, escape, prose};
+use crate::render::html::block::{Size, draw};
+use crate::render::html::words::{escape, inert, prose};
 
 /// Apache ECharts, built as `vendor/echarts/build` says.
 pub(crate) const LIBRARY: &str = include_str!("../../../vendor/echarts/echarts.min.js");
@@ -23,23 +24,20 @@ pub(crate) const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// A chart with where it comes from.
-fn source(chart: &ChartData) -> Option<&'static dyn ChartSource> {
+fn source(chart: &ChartData) -> Option<&'static ChartSource> {
     charts::find(&chart.name)
 }
 
-/// Adds a part for each chart whose section has nothing else to show.
 pub(super) fn add_parts(parts: &mut Vec<Part>, charts: &[ChartData], end: usize) {
     let mut end = end;
     for source in charts.iter().filter_map(source) {
-        if parts.iter().all(|part| part.name != source.section()) {
-            parts.insert(end, Part { name: source.section(), title: source.title(), blocks: vec![] });
+        if parts.iter().all(|part| part.name != source.section) {
+            parts.insert(end, Part { name: source.section, title: source.title, blocks: vec![] });
             end += 1;
         }
     }
 }
 
-/// Why charts are missing, folded.
 pub(super) fn reasons(missing: &[MissingChart]) -> Option<Block> {
     let line = |chart: &MissingChart| format!("{}: {}.", chart.title, chart.reason);
     (!missing.is_empty()).then(|| Block::Folded {
@@ -48,14 +46,13 @@ pub(super) fn reasons(missing: &[MissingChart]) -> Option<Block> {
     })
 }
 
-/// The charts of a part, as HTML, and the blocks that they leave.
 pub(super) fn figures<'a>(part: &'a Part, charts: &[ChartData]) -> (String, Vec<&'a Block>) {
     let mut rest: Vec<&Block> = part.blocks.iter().collect();
     let mut out = String::new();
     for chart in charts {
-        let Some(source) = source(chart).filter(|source| source.section() == part.name) else { continue };
+        let Some(source) = source(chart).filter(|source| source.section == part.name) else { continue };
         let (replaced, kept): (Vec<&Block>, Vec<&Block>) =
-            rest.into_iter().partition(|block| source.replaces(block));
+            rest.into_iter().partition(|block| (source.replaces)(block));
         rest = kept;
         // Not twice on a page: below the chart, the words of its section say it.
         let is_said = rest.iter().any(|block| says(block, &chart.subtitle));
@@ -87,7 +84,6 @@ fn figure(chart: &ChartData, subtitle: &str, replaced: &[&Block]) -> String {
     )
 }
 
-/// The data and the scripts; nothing where there is no chart.
 pub(super) fn scripts(charts: &[ChartData]) -> String {
     if charts.is_empty() {
         return String::new();
@@ -98,16 +94,10 @@ pub(super) fn scripts(charts: &[ChartData]) -> String {
     )
 }
 
-/// The data alone; nothing where there is no chart.
 pub(super) fn data(charts: &[ChartData]) -> String {
     if charts.is_empty() {
         return String::new();
     }
     let data = serde_json::to_string(charts).unwrap_or_else(|_| "[]".to_owned());
     format!("<script type=\"application/json\" id=\"charts-data\">{}</script>\n", inert(&data))
-}
-
-/// JSON that cannot end the element it stands in.
-pub(super) fn inert(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

@@ -2,20 +2,19 @@
 
 use crate::block::{Chart, ChartUnit, Mark, Series, Stack, StackBar};
 use crate::format;
-use crate::render::html::axis::PixelScale;
-use crate::render::html::escape;
+use crate::render::bars::extent;
+use crate::render::html::words::escape;
 
 const LEFT: f64 = 58.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 22.0;
-/// Room for the distribution beside points.
+/// Room for the distribution next to points.
 const SIDE: f64 = 64.0;
 /// Up to so many dots are large.
 const FEW: usize = 60;
 /// Parts of the distribution.
 const BINS: usize = 32;
 
-/// The parts of a whole as one bar.
 pub(crate) fn stack(stack: &Stack, bar: &StackBar) -> String {
     let mut x = 0.0;
     let mut rects = String::new();
@@ -39,7 +38,6 @@ pub(crate) fn stack(stack: &Stack, bar: &StackBar) -> String {
     )
 }
 
-/// The axes of a chart and its edges.
 struct Frame {
     width: f64,
     height: f64,
@@ -47,11 +45,9 @@ struct Frame {
     bottom: f64,
     x: PixelScale,
     y: PixelScale,
-    /// Length of a point along x, where points have one.
     step: f64,
 }
 
-/// A chart of the given width.
 pub(crate) fn chart(chart: &Chart, width: f64) -> String {
     let points: Vec<(f64, f64)> = chart
         .series
@@ -91,13 +87,8 @@ fn frame(chart: &Chart, points: &[(f64, f64)], width: f64) -> Frame {
     };
     let right = width - if matches!(chart.mark, Mark::Points | Mark::Levels) { SIDE } else { 10.0 };
     let bottom = height - BOTTOM;
-    let fold = |value: fn(&(f64, f64)) -> f64| {
-        points
-            .iter()
-            .map(value)
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
-    };
-    let ((first, last), (low, high)) = (fold(|point| point.0), fold(|point| point.1));
+    let (xs, ys): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
+    let ((first, last), (low, high)) = (extent(&xs), extent(&ys));
     let count = chart.series.iter().map(|series| series.points.len()).max().unwrap_or(1);
     let step = if count > 1 { (last - first) / (count - 1) as f64 } else { 1.0 };
     let pixels = (LEFT, right);
@@ -170,7 +161,6 @@ fn areas(series: &[Series], frame: &Frame) -> String {
     out
 }
 
-/// A line that keeps its value until the next point, filled below.
 fn steps(series: &[Series], frame: &Frame) -> String {
     let mut out = String::new();
     for series in series {
@@ -263,7 +253,6 @@ fn rules(chart: &Chart, frame: &Frame) -> String {
     out
 }
 
-/// What the script shows where the pointer is: positions and ready-made words.
 fn hover(chart: &Chart, frame: &Frame) -> (String, String) {
     let Some(longest) = chart.series.iter().max_by_key(|series| series.points.len()) else {
         return (String::new(), String::new());
@@ -289,11 +278,124 @@ fn escape_all(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
-/// The chart for those who cannot see it.
 fn describe(chart: &Chart, points: &[(f64, f64)]) -> String {
-    let (low, high) = points
-        .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| (low.min(point.1), high.max(point.1)));
+    let (low, high) = extent(&points.iter().map(|point| point.1).collect::<Vec<f64>>());
     let (low, high) = (format::value(low, &chart.y.1), format::value(high, &chart.y.1));
     format!("{}: {} {}, from {low} to {high}", chart.title, chart.y.0, chart.x.0)
+}
+
+/// Values beyond this ratio need a logarithmic axis.
+const LARGE_RATIO: f64 = 2.0;
+
+#[derive(Debug, Clone)]
+struct PixelScale {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+    logarithmic: bool,
+    ticks: Vec<f64>,
+}
+
+impl PixelScale {
+    /// From `low` to `high`, both shown; `ticks` is how many names there is room for.
+    fn exact(low: f64, high: f64, (from, to): (f64, f64), unit: &ChartUnit, ticks: usize) -> Self {
+        let high = if high > low { high } else { low + 1.0 };
+        let step = step((high - low) / ticks.max(1) as f64, unit);
+        let first = (low / step).ceil();
+        let number = ((high / step).floor() - first).clamp(0.0, 50.0) as usize;
+        let ticks = (0..=number).map(|index| (first + index as f64) * step).collect();
+        PixelScale { low, high, from, to, logarithmic: false, ticks }
+    }
+
+    /// From nothing to a round number above `high`.
+    fn upward(high: f64, pixels: (f64, f64), unit: &ChartUnit, ticks: usize) -> Self {
+        let step = step(high.max(f64::MIN_POSITIVE) / ticks.max(1) as f64, unit);
+        PixelScale::exact(0.0, ((high / step).ceil() * step).max(step), pixels, unit, ticks)
+    }
+
+    /// From about `low` to about `high`: logarithmic if some values would vanish next to others.
+    fn fitting(low: f64, high: f64, pixels: (f64, f64), unit: &ChartUnit, ticks: usize) -> Self {
+        if low.is_nan() || low <= 0.0 {
+            return PixelScale::upward(high, pixels, unit, ticks);
+        }
+        if high / low <= LARGE_RATIO {
+            let margin = ((high - low) * 0.1).max(high * 0.01);
+            return PixelScale::exact((low - margin).max(0.0), high + margin, pixels, unit, ticks);
+        }
+        let (low, high) = (low / 1.15, high * 1.15);
+        let decades = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
+        // As many names a decade as there is room.
+        let rounds: &[f64] = match high / low {
+            ratio if ratio < 6.0 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
+            ratio if ratio < 100.0 => &[1.0, 2.0, 5.0],
+            ratio if ratio < 10_000.0 => &[1.0, 3.0],
+            _ => &[1.0],
+        };
+        let ticks = decades
+            .flat_map(|decade| rounds.iter().map(move |round| round * 10_f64.powi(decade)))
+            .filter(|tick| (low..=high).contains(tick))
+            .collect();
+        PixelScale { low, high, from: pixels.0, to: pixels.1, logarithmic: true, ticks }
+    }
+
+    /// Where a value lies; what lies outside is put at the edge.
+    fn at(&self, value: f64) -> f64 {
+        let value = if value.is_finite() { value.clamp(self.low, self.high) } else { self.low };
+        let share = if self.logarithmic {
+            (value / self.low).log10() / (self.high / self.low).log10()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        self.from + share * (self.to - self.from)
+    }
+}
+
+fn step(rough: f64, unit: &ChartUnit) -> f64 {
+    let rough = if rough.is_finite() && rough > 0.0 { rough } else { 1.0 };
+    match unit {
+        ChartUnit::Bytes => 2_f64.powf(rough.log2().ceil()),
+        ChartUnit::Time | ChartUnit::Share | ChartUnit::Index | ChartUnit::Amount(_) => {
+            let power = 10_f64.powf(rough.log10().floor());
+            let round = [1.0, 2.0, 5.0, 10.0].into_iter().find(|round| round * power >= rough * 0.999);
+            let step = round.unwrap_or(10.0) * power;
+            if *unit == ChartUnit::Index { step.max(1.0) } else { step }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        let axis = PixelScale::upward(21.3e6, (100.0, 0.0), &ChartUnit::Time, 4);
+        assert_eq!(axis.ticks, [0.0, 10e6, 20e6, 30e6]);
+        assert_eq!((axis.at(0.0), axis.at(30e6), axis.at(15e6)), (100.0, 0.0, 50.0));
+        assert_eq!(
+            PixelScale::upward(3.0 * 1024.0, (0.0, 1.0), &ChartUnit::Bytes, 3).ticks,
+            [0.0, 1024.0, 2048.0, 3072.0]
+        );
+    }
+
+    #[test]
+    fn nothing_has_an_axis_too() {
+        for axis in [
+            PixelScale::upward(0.0, (0.0, 1.0), &ChartUnit::Time, 4),
+            PixelScale::exact(5.0, 5.0, (0.0, 1.0), &ChartUnit::Index, 4),
+            PixelScale::upward(f64::NAN, (0.0, 1.0), &ChartUnit::Time, 4),
+        ] {
+            assert!(axis.at(5.0).is_finite() && axis.at(f64::NAN).is_finite());
+        }
+    }
+
+    #[test]
+    fn an_outlier_makes_it_logarithmic() {
+        let axis = PixelScale::fitting(7.0, 70.0, (0.0, 90.0), &ChartUnit::Time, 4);
+        assert_eq!(axis.ticks, [10.0, 20.0, 50.0]);
+        let middle = (axis.at(7.0) + axis.at(70.0)) / 2.0;
+        assert_eq!(axis.at(70.0_f64.sqrt() * 7.0_f64.sqrt()).round(), middle.round());
+        assert_eq!(PixelScale::fitting(100.0, 110.0, (0.0, 1.0), &ChartUnit::Time, 2).ticks, [100.0, 110.0]);
+    }
 }

@@ -3,10 +3,12 @@
 use crate::block::{Cell, Level, Row, Table, TableColumn, Tone};
 use crate::format;
 use crate::render::html::timeline::PlaceIndex;
-use crate::render::html::{FEW_COLUMNS, escape, title_attribute};
+use crate::render::html::words::{escape, title_attribute};
 use crate::render::url_path;
 use crate::text;
 
+/// A table of so few columns takes half of the page.
+pub(crate) const FEW_COLUMNS: usize = 5;
 /// From this many rows on a table can be filtered and is folded.
 const MANY: usize = 13;
 /// Characters of a name in its cell; the row opens to the whole.
@@ -15,7 +17,6 @@ const NAME: usize = 72;
 /// Longer text is a sentence, and needs room.
 const SENTENCE: usize = 40;
 
-/// A table with what it takes to sort, filter and unfold it.
 pub(crate) fn draw(table: &Table, places: Option<&PlaceIndex<'_>>) -> String {
     let shown = table.shown(Level::Page);
     let many = table.rows.len() >= MANY;
@@ -39,7 +40,6 @@ pub(crate) fn draw(table: &Table, places: Option<&PlaceIndex<'_>>) -> String {
     out
 }
 
-/// Whether a column holds sentences.
 pub(crate) fn has_prose(table: &Table) -> bool {
     let is_prose = |cell: &Cell| matches!(cell, Cell::Text(words) if words.len() > SENTENCE);
     let shown = table.shown(Level::Page);
@@ -64,7 +64,6 @@ fn body(table: &Table, row: &Row, shown: &[usize], place: Option<String>) -> Str
     format!("<tbody{place}><tr>{cells}</tr>{more}</tbody>\n")
 }
 
-/// What a row opens to: its full name and its parts.
 fn more(row: &Row, shown: &[usize]) -> String {
     let mut out = String::new();
     for cell in shown.iter().map(|index| &row.cells[*index]) {
@@ -118,7 +117,6 @@ fn cell(column: &TableColumn, cell: &Cell, tone: Tone, opens: bool) -> String {
     format!("<td{class}{sort}>{button}{bar}{value}</td>")
 }
 
-/// A value in its form.
 pub(crate) fn value(cell: &Cell) -> String {
     match cell {
         Cell::Missing(reason) => {
@@ -136,7 +134,6 @@ pub(crate) fn value(cell: &Cell) -> String {
     }
 }
 
-/// A name that may be broken where a reader would.
 fn breakable(name: &str) -> String {
     name.split_inclusive(['_', ':', '/', '.', ',', '<', '('])
         .map(escape)

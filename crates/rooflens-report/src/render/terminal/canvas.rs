@@ -5,18 +5,12 @@ use crate::block::{Grade, Tone};
 use crate::render::terminal::TerminalOptions;
 use crate::text;
 
-/// How a piece of text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ink {
-    /// As the terminal has it.
     Plain,
-    /// What to read first.
     Strong,
-    /// What to read last.
     Faint,
-    /// The colour of what it stands for.
     Tone(Tone),
-    /// The colour of how bad it is.
     Grade(Grade),
 }
 
@@ -44,12 +38,9 @@ impl Ink {
     }
 }
 
-/// A piece of text in one ink.
 #[derive(Debug, Clone)]
 pub(crate) struct StyledText {
-    /// The text, free of anything a terminal would obey.
     pub(crate) text: String,
-    /// How it looks.
     pub(crate) ink: Ink,
 }
 
@@ -59,21 +50,17 @@ impl StyledText {
         StyledText { text: text::clean(text.as_ref()), ink }
     }
 
-    /// Columns it takes.
     pub(crate) fn width(&self) -> usize {
         text::width(&self.text)
     }
 }
 
-/// A line.
 pub(crate) type TextLine = Vec<StyledText>;
 
-/// Columns a line takes.
 pub(crate) fn line_width(line: &[StyledText]) -> usize {
     line.iter().map(StyledText::width).sum()
 }
 
-/// The lines as the terminal gets them.
 pub(crate) fn paint(lines: &[TextLine], options: &TerminalOptions) -> String {
     let mut out = String::new();
     for line in lines {
@@ -98,7 +85,6 @@ pub(crate) fn paint(lines: &[TextLine], options: &TerminalOptions) -> String {
     out
 }
 
-/// The same columns in ASCII.
 fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -17,36 +17,26 @@ const SHORTEST_STACK: usize = 8;
 /// A wider table is hard to read across.
 const WIDEST: usize = 120;
 
-/// What stands in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// A name or words: shortened in the middle where room is scarce.
     Name,
     /// A number, aligned right and never cut.
     Number,
-    /// A bar of a share.
     Bar,
-    /// A bar of parts, which takes what is left.
     Stack,
 }
 
-/// A column.
 #[derive(Debug, Clone)]
 pub(crate) struct GridColumn {
-    /// Its header.
     pub(crate) header: StyledText,
-    /// What stands in it.
     pub(crate) fit: Fit,
-    /// Whether it may go where there is no room.
     pub(crate) may_go: bool,
 }
 
-/// What stands in a row of a column.
 #[derive(Debug, Clone)]
 pub(crate) enum GridItem {
-    /// Words or a number.
     Text(StyledText),
-    /// Parts with their shares.
     Bar(Vec<(Tone, f64)>),
 }
 
@@ -59,12 +49,8 @@ impl GridItem {
     }
 }
 
-/// Rows and columns.
-#[derive(Debug)]
 pub(crate) struct Grid {
-    /// The columns.
     pub(crate) columns: Vec<GridColumn>,
-    /// An item for each column.
     pub(crate) rows: Vec<Vec<GridItem>>,
     /// Stands in place of the headers after the first; may be empty.
     pub(crate) legend: Vec<StyledText>,
@@ -138,7 +124,6 @@ impl Grid {
         lines
     }
 
-    /// Columns that the widest item takes.
     fn natural(&self, column: usize, width: usize) -> usize {
         // Row items are indented in the first column, its header is not.
         let indent = if column == 0 { INDENT } else { 0 };
@@ -159,7 +144,6 @@ impl Grid {
         }
     }
 
-    /// The width of some columns with shortened names.
     fn needed(&self, columns: &[usize], natural: &[usize], shortest: usize) -> usize {
         let widths: usize = columns.iter().map(|&column| self.least(column, natural, shortest)).sum();
         widths + GAP * columns.len().saturating_sub(1)

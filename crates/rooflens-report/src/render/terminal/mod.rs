@@ -8,8 +8,8 @@ use rooflens_analyze::Findings;
 use crate::block::{Block, Cell, Chart, Level, Mark, Remark, Row, Stack, StackBar, Table, Tone};
 use crate::format;
 use crate::render::{Part, bars, filled};
-use crate::sections::{self, Detail};
-use crate::text;
+use crate::section::Detail;
+use crate::{sections, text};
 use canvas::{Ink, StyledText, TextLine, line_width};
 use grid::{Fit, Grid, GridColumn, GridItem};
 
@@ -27,13 +27,12 @@ pub struct TerminalOptions {
 }
 
 impl Default for TerminalOptions {
-    /// A terminal of 100 columns without colours.
     fn default() -> Self {
         TerminalOptions { width: 100, color: false, unicode: true, limit: 5 }
     }
 }
 
-/// Where the text beside a title begins.
+/// Where the text next to a title begins.
 const MARGIN: usize = 18;
 /// A verdict longer than this many lines is cut.
 const LEAD_LINES: usize = 6;
@@ -48,12 +47,11 @@ const SPARK_COLUMNS: usize = 60;
 /// Any other sentence longer than this is cut.
 const TEXT_LINES: usize = 3;
 
-/// The whole report on one screen.
-pub(crate) fn screen(findings: &Findings, options: &TerminalOptions) -> String {
+/// The findings on one screen, beginning with the verdict.
+pub fn screen(findings: &Findings, options: &TerminalOptions) -> String {
     parts(&filled(sections::ALL, findings, Detail::Screen { rows: options.limit }, None), options)
 }
 
-/// Titled blocks, one below the other.
 pub(crate) fn parts(parts: &[Part], options: &TerminalOptions) -> String {
     let mut lines: Vec<TextLine> = vec![];
     let mut airy = false;
@@ -137,9 +135,8 @@ fn draw(title: &str, block: &Block, width: usize) -> Vec<TextLine> {
     }
 }
 
-/// A line from the smallest to the largest value, which stand beside it.
 fn scaled_line(chart: &Chart, width: usize) -> TextLine {
-    let (low, high) = bars::extent(chart);
+    let (low, high) = bars::extent(&bars::totals(chart));
     let (low, high) = (format::value(low, &chart.y.1), format::value(high, &chart.y.1));
     let scale = if low == high { format!("  {low}") } else { format!("  {low} to {high}") };
     let scale = text::elide(&scale, width);
@@ -148,7 +145,6 @@ fn scaled_line(chart: &Chart, width: usize) -> TextLine {
     vec![line, StyledText::new(scale, Ink::Faint)]
 }
 
-/// Columns beside the margin.
 fn room(width: usize) -> usize {
     width.saturating_sub(MARGIN.min(width / 3))
 }
@@ -163,7 +159,6 @@ fn below_or_beside(title: &str, lines: Vec<TextLine>, width: usize) -> Vec<TextL
     std::iter::once(heading).chain(beside("", lines, width)).collect()
 }
 
-/// A title in the margin, lines beside it.
 fn beside(title: &str, lines: Vec<TextLine>, width: usize) -> Vec<TextLine> {
     let margin = width - room(width);
     let title = StyledText::new(text::elide(&text::clean(title), margin.saturating_sub(1)), Ink::Strong);
@@ -171,14 +166,12 @@ fn beside(title: &str, lines: Vec<TextLine>, width: usize) -> Vec<TextLine> {
     hang(vec![title, padding], lines)
 }
 
-/// A mark before the first line, the others below it.
 fn hang(mark: TextLine, lines: Vec<TextLine>) -> Vec<TextLine> {
     let space = vec![StyledText::new(" ".repeat(line_width(&mark)), Ink::Plain)];
     let marks = std::iter::once(mark).chain(std::iter::repeat(space));
     marks.zip(lines).map(|(mark, line)| mark.into_iter().chain(line).collect()).collect()
 }
 
-/// A sentence in at most so many lines.
 fn paragraph(sentence: &str, width: usize, ink: Ink, most: usize) -> Vec<TextLine> {
     // More than these lines can hold need not be measured.
     let enough = sentence.char_indices().nth((most + 1) * width.max(1)).map_or(sentence.len(), |(at, _)| at);
@@ -192,7 +185,6 @@ fn paragraph(sentence: &str, width: usize, ink: Ink, most: usize) -> Vec<TextLin
     lines.into_iter().map(|line| vec![StyledText::new(line, ink)]).collect()
 }
 
-/// Items one after the other, as many on a line as fit.
 fn flow(items: impl Iterator<Item = TextLine>, width: usize) -> Vec<TextLine> {
     let mut lines: Vec<TextLine> = vec![];
     for item in items {

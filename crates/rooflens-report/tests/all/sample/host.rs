@@ -2,6 +2,9 @@
 
 use rooflens_analyze::analyses::*;
 use rooflens_schema::tables::ApiKind;
+use serde_json::json;
+
+use super::made;
 
 pub fn operators() -> Operators {
     let rows = [
@@ -14,37 +17,19 @@ pub fn operators() -> Operators {
         ("aten::softmax", 320, 3_100_000, 2_000_000, 1_900_000),
     ];
     let all: i64 = rows.iter().map(|row| row.3).sum();
-    let stat = |(name, count, total_ns, self_ns, device_ns): (&str, usize, i64, i64, i64)| OperatorStat {
-        name: name.to_owned(),
-        count,
-        total_ns,
-        self_ns,
-        mean_ns: total_ns as f64 / count as f64,
-        p50_ns: total_ns / count as i64,
-        max_ns: total_ns / count as i64 * 9,
-        device_ns,
-        self_device_ns: device_ns * 9 / 10,
-        cpu_memory_bytes: Some(4_096 * count as i64),
-        self_cpu_memory_bytes: Some(0),
-        device_memory_bytes: None,
-        self_device_memory_bytes: None,
-        share: self_ns as f64 / all as f64,
-        shapes: vec![
-            ShapeStat {
-                shapes: "[[32, 8192], [8192, 10240]]".to_owned(),
-                dtypes: "[c10::BFloat16, c10::BFloat16]".to_owned(),
-                count: count * 3 / 4,
-                total_ns: total_ns * 3 / 4,
-                device_ns: device_ns * 3 / 4,
-            },
-            ShapeStat {
-                shapes: "[[32, 8192], [8192, 57344]]".to_owned(),
-                dtypes: String::new(),
-                count: count / 4,
-                total_ns: total_ns / 4,
-                device_ns: device_ns / 4,
-            },
-        ],
+    let stat = |(name, count, total_ns, self_ns, device_ns): (&str, i64, i64, i64, i64)| {
+        let shape = |shapes: &str, dtypes: &str, fourths: i64| {
+            json!({"shapes": shapes, "dtypes": dtypes, "count": count * fourths / 4,
+                "total_ns": total_ns * fourths / 4, "device_ns": device_ns * fourths / 4})
+        };
+        let large = shape("[[32, 8192], [8192, 10240]]", "[c10::BFloat16, c10::BFloat16]", 3);
+        made(json!({
+            "name": name, "count": count, "total_ns": total_ns, "self_ns": self_ns,
+            "mean_ns": total_ns as f64 / count as f64, "p50_ns": total_ns / count, "max_ns": total_ns / count * 9,
+            "device_ns": device_ns, "self_device_ns": device_ns * 9 / 10, "cpu_memory_bytes": 4_096 * count,
+            "self_cpu_memory_bytes": 0, "share": self_ns as f64 / all as f64,
+            "shapes": [large, shape("[[32, 8192], [8192, 57344]]", "", 1)],
+        }))
     };
     Operators(rows.map(stat).to_vec())
 }
@@ -130,79 +115,29 @@ pub fn memory() -> Memory {
     let timeline: Vec<(i64, i64)> =
         (0..200).map(|index| (1_000_000 + index * 12_061_728, saw(index))).collect();
     let peak = timeline.iter().max_by_key(|point| point.1).copied().unwrap_or_default();
-    Memory(vec![
-        DeviceMemory {
-            rank: 0,
-            device: 0,
-            allocations: 41_021,
-            releases: 41_003,
-            peak_allocated_bytes: Some(peak.1),
-            peak_ts_ns: Some(peak.0),
-            peak_reserved_bytes: Some(76_101_451_776),
-            timeline,
-            at_peak: vec![],
-            older_at_peak_bytes: None,
-            at_end: None,
-        },
-        DeviceMemory {
-            rank: 0,
-            device: -1,
-            allocations: 611,
-            releases: 600,
-            peak_allocated_bytes: None,
-            peak_ts_ns: None,
-            peak_reserved_bytes: None,
-            timeline: vec![],
-            at_peak: vec![],
-            older_at_peak_bytes: None,
-            at_end: None,
-        },
-    ])
+    made(json!([
+        {"rank": 0, "device": 0, "allocations": 41_021, "releases": 41_003, "peak_allocated_bytes": peak.1,
+            "peak_ts_ns": peak.0, "peak_reserved_bytes": 76_101_451_776_i64, "timeline": timeline, "at_peak": []},
+        {"rank": 0, "device": -1, "allocations": 611, "releases": 600, "timeline": [], "at_peak": []},
+    ]))
 }
 
 pub fn communication() -> Communication {
-    let mut found = Communication::default();
-    (found.count, found.total_ns, found.matched) = (20_480, 149_000_000, 20_160);
-    found.collectives = vec![
-        CollectiveStat {
-            name: "allreduce".to_owned(),
-            dtype: Some("BFloat16".to_owned()),
-            group_size: Some(2),
-            bytes: Some(524_288),
-            count: 20_160,
-            total_ns: 140_000_000,
-            p50_ns: 6_600,
-            max_ns: 812_000,
-            algorithm_gb_per_s: Some(79.4),
-            bus_gb_per_s: Some(79.4),
-            transfer_p50_ns: None,
-            wait_ns: None,
-            algorithm: None,
-            link_share: None,
-        },
-        CollectiveStat {
-            name: "ncclDevKernel_SendRecv".to_owned(),
-            dtype: None,
-            group_size: None,
-            bytes: None,
-            count: 320,
-            total_ns: 9_000_000,
-            p50_ns: 28_000,
-            max_ns: 91_000,
-            algorithm_gb_per_s: None,
-            bus_gb_per_s: None,
-            transfer_p50_ns: None,
-            wait_ns: None,
-            algorithm: None,
-            link_share: None,
-        },
-    ];
-    found.waits = vec![rank_wait(0, 12_100_000, 19_022), rank_wait(1, 61_900_000, 1_138)];
-    found
-}
-
-fn rank_wait(rank: i32, wait_ns: i64, last_to_arrive: usize) -> RankWait {
-    RankWait { rank, device: 0, wait_ns, last_to_arrive, collectives: 20_160, lost_to_it_ns: 0 }
+    let rank_wait = |rank, wait_ns, last_to_arrive| {
+        json!({"rank": rank, "device": 0, "wait_ns": wait_ns, "last_to_arrive": last_to_arrive,
+            "collectives": 20_160, "lost_to_it_ns": 0})
+    };
+    made(json!({
+        "count": 20_480, "total_ns": 149_000_000, "matched": 20_160,
+        "collectives": [
+            {"name": "allreduce", "dtype": "BFloat16", "group_size": 2, "bytes": 524_288, "count": 20_160,
+                "total_ns": 140_000_000, "p50_ns": 6_600, "max_ns": 812_000, "algorithm_gb_per_s": 79.4,
+                "bus_gb_per_s": 79.4},
+            {"name": "ncclDevKernel_SendRecv", "count": 320, "total_ns": 9_000_000, "p50_ns": 28_000,
+                "max_ns": 91_000},
+        ],
+        "waits": [rank_wait(0, 12_100_000, 19_022), rank_wait(1, 61_900_000, 1_138)],
+    }))
 }
 
 pub fn health() -> Health {

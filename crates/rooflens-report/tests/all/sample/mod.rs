@@ -12,6 +12,11 @@ use rooflens_schema::{Note, Severity, Stage};
 
 pub use tables::{device, kernel};
 
+/// A finding as its JSON reads: what is left out is null.
+fn made<T: serde::de::DeserializeOwned>(json: serde_json::Value) -> T {
+    serde_json::from_value(json).unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// Everything there can be.
 pub fn decode() -> Findings {
     let mut findings = Findings::default();
@@ -39,7 +44,6 @@ pub fn decode() -> Findings {
     findings
 }
 
-/// The time of both devices, by line.
 fn ledger() -> Ledger {
     let times = [
         (Line::Kernels, 1_400_000_000),

@@ -3,6 +3,9 @@
 use rooflens_analyze::analyses::*;
 use rooflens_analyze::host_kind::HostKind;
 use rooflens_schema::tables::{ActivityKind, GapCause, PhaseKind, PhaseSource};
+use serde_json::{Value as Json, json};
+
+use super::made;
 
 const SPAN: i64 = 2_412_345_678;
 
@@ -206,6 +209,16 @@ pub fn classes() -> Classes {
     }
 }
 
+fn by_host(gap_ns: i64) -> GapExample {
+    GapExample {
+        host: Some("vllm/v1/worker/gpu_model_runner.py(1203): _prepare_inputs".to_owned()),
+        host_kind: Some(HostKind::Python),
+        covered_ns: Some(gap_ns / 4 * 3),
+        covered_share: Some(0.75),
+        ..GapExample::default()
+    }
+}
+
 pub fn gaps() -> Gaps {
     let rows = [
         (GapCause::LaunchBound, 60_211, 2_127_000_000, 8_300_000),
@@ -230,25 +243,17 @@ pub fn gaps() -> Gaps {
         p50_ns: total_ns / count as i64,
         max_ns,
         examples: vec![GapExample {
-            rank: 0,
-            device: 0,
             ts_ns: 1_203_456_789,
             dur_ns: max_ns,
             before: Some("flash_fwd_splitkv_kernel".to_owned()),
             after: (cause != GapCause::Tail).then(|| "nvjet_tst_192x8_64x5_2x1_v_bz_TNT".to_owned()),
-            host: (cause != GapCause::Unknown)
-                .then(|| "vllm/v1/worker/gpu_model_runner.py(1203): _prepare_inputs".to_owned()),
-            host_kind: (cause != GapCause::Unknown).then_some(HostKind::Python),
-            covered_ns: (cause != GapCause::Unknown).then_some(max_ns / 4 * 3),
-            covered_share: (cause != GapCause::Unknown).then_some(0.75),
-            waited_in: None,
+            ..if cause == GapCause::Unknown { GapExample::default() } else { by_host(max_ns) }
         }],
         hosts: vec![],
     };
     Gaps(rows.map(stat).to_vec())
 }
 
-/// Durations that drift, with a warm-up and a few slow ones.
 fn durations(number: usize, base: i64) -> Vec<i64> {
     let one = |index: usize| {
         let noise = (index as i64 * 7_919) % 97;
@@ -316,56 +321,40 @@ pub fn host_phases() -> Phases {
 
 /// A matmul that is compared with the device, and attention that is not.
 pub fn shape_rates() -> ShapeRates {
-    let kernel =
-        |name: &str, count, ns| ShapeKernel { name: name.to_owned(), short_name: name.to_owned(), count, ns };
-    let matmul = RooflineRate {
-        flops: Some(164.9e12),
-        bytes: Some(5.3e12),
-        flops_per_s: Some(164.9e12 / 0.412),
-        bytes_per_s: Some(5.3e12 / 0.412 / 8.0),
-        limit: Some("memory".into()),
-        peak_flops_per_s: Some(989.4e12),
-        peak_bytes_per_s: Some(3350e9),
-        floor_ns: Some(198_000_000),
-        roof_share: Some(198.0 / 412.0),
-        lost_ns: Some(214_000_000),
-        no_roof: None,
+    let matmul = json!({
+        "flops": 164.9e12, "bytes": 5.3e12, "flops_per_s": 164.9e12 / 0.412, "bytes_per_s": 5.3e12 / 0.412 / 8.0,
+        "limit": "memory", "peak_flops_per_s": 989.4e12, "peak_bytes_per_s": 3350e9, "floor_ns": 198_000_000,
+        "roof_share": 198.0 / 412.0, "lost_ns": 214_000_000,
+    });
+    let attention = json!({
+        "flops": 2.1e12, "bytes": 0.2e12, "bytes_per_s": 0.2e12 / 0.295,
+        "no_roof": "the shapes do not show what is masked: FLOPs are an upper bound",
+    });
+    let row = |operator: &str, sizes: &str, ns: i64, name: &str, rate: &Json| {
+        let kernel = json!({"name": name, "short_name": name, "count": 30_720, "ns": ns});
+        let call = json!({
+            "operator": operator, "sizes": sizes, "shapes": "[[32, 8192], [8192, 10240]]",
+            "dtypes": "[c10::BFloat16, c10::BFloat16]", "format": "bf16", "count": 30_720, "ns": ns,
+            "kernels": [kernel],
+        });
+        with_rate(call, rate)
     };
-    let attention = RooflineRate {
-        flops: Some(2.1e12),
-        bytes: Some(0.2e12),
-        bytes_per_s: Some(0.2e12 / 0.295),
-        no_roof: Some("the shapes do not show what is masked: FLOPs are an upper bound".into()),
-        ..RooflineRate::default()
-    };
-    let row = |operator: &str, sizes: &str, ns, name, rate| ShapeRate {
-        operator: operator.to_owned(),
-        sizes: sizes.to_owned(),
-        shapes: "[[32, 8192], [8192, 10240]]".to_owned(),
-        dtypes: "[c10::BFloat16, c10::BFloat16]".to_owned(),
-        format: Some("bf16".into()),
-        count: 30_720,
-        ns,
-        kernels: vec![kernel(name, 30_720, ns)],
-        rate,
-    };
-    let (mm, flash) = ("aten::mm", "aten::_scaled_dot_product_flash_attention");
-    let heads = "[32,64,1,128]x[32,8,2048,128]";
-    ShapeRates {
-        device: Some("H100 SXM5 80GB".to_owned()),
-        ns: 707_000_000,
-        shapes: vec![
-            row(mm, "[32,8192]x[8192,10240]", 412_000_000, "nvjet_tst_64x8", matmul.clone()),
-            row(flash, heads, 295_000_000, "flash_fwd_splitkv_kernel", attention),
+    let flash = "aten::_scaled_dot_product_flash_attention";
+    let kernel = json!({"name": "nvjet_tst_64x8", "short_name": "nvjet_tst_64x8", "count": 30_720,
+        "operators": ["aten::mm [32,8192]x[8192,10240]"], "ns": 412_000_000});
+    made(json!({
+        "device": "H100 SXM5 80GB", "ns": 707_000_000, "not_computed": {},
+        "shapes": [
+            row("aten::mm", "[32,8192]x[8192,10240]", 412_000_000, "nvjet_tst_64x8", &matmul),
+            row(flash, "[32,64,1,128]x[32,8,2048,128]", 295_000_000, "flash_fwd_splitkv_kernel", &attention),
         ],
-        kernels: vec![ShapeKernelRate {
-            name: "nvjet_tst_64x8".to_owned(),
-            short_name: "nvjet_tst_64x8".to_owned(),
-            operators: vec!["aten::mm [32,8192]x[8192,10240]".to_owned()],
-            count: 30_720,
-            ns: 412_000_000,
-            rate: matmul,
-        }],
-        ..ShapeRates::default()
+        "kernels": [with_rate(kernel, &matmul)],
+    }))
+}
+
+fn with_rate(mut row: Json, rate: &Json) -> Json {
+    if let (Some(row), Some(rate)) = (row.as_object_mut(), rate.as_object()) {
+        row.extend(rate.clone());
     }
+    row
 }

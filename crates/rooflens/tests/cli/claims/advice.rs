@@ -1,8 +1,6 @@
 //! Advice that an expert would sign.
 
-use serde_json::Value as Json;
-
-use super::{assert_near, config, corpus, json, run, text};
+use super::*;
 
 const DECODE: &str = "kineto/tracelens/inference/vllm_decode_full/graph_execution.json.gz";
 const PREFILL: &str = "kineto/tracelens/inference/sglang_prefilldecode/sglang_Qwen3-8B_prefilldecode.json.gz";
@@ -25,7 +23,6 @@ fn words<'a>(item: &'a Json, key: &str) -> &'a str {
     item[key].as_str().unwrap()
 }
 
-/// Everything that it says.
 fn all_words(answer: &Json) -> String {
     answer["advice"]["items"].to_string()
 }
@@ -241,15 +238,6 @@ fn no_range_is_wider_than_ten_to_one_and_none_exceeds_what_it_acts_on() {
             assert!(high <= 10.0 * low && high <= item["acts_on_ns"].as_f64().unwrap(), "{item}");
         }
     }
-}
-
-#[test]
-fn newcomer_04_a_context_may_be_written_as_in_the_help() {
-    let help = text(&["advise", "--help"]);
-    assert!(help.contains("--context 4k"), "{help}");
-    // What is wrong here is the file alone.
-    let answer = run(&["advise", "nothing.json", "--context", "4k", "--batch", "1k"]);
-    assert!(!answer.stderr.contains("invalid"), "{}", answer.stderr);
 }
 
 /// Of 1,068 ms of idle time, 1,058 are in 21 gaps of first calls. What a graph can save is in the other 9.5 ms.

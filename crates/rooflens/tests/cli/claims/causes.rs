@@ -1,8 +1,6 @@
 //! Why a device was idle, in the verdict and everywhere else, and sentences that agree with the tables under them.
 
-use serde_json::Value as Json;
-
-use super::{assert_near, corpus, fixture, json, run, text};
+use super::*;
 use crate::corpus_files::{at_least, corpus_files};
 
 /// A value of the answer, as `verdict.claims[].from` writes it: `gaps[0].p50_ns`, `devices[*].busy_ns` for the sum
@@ -170,7 +168,6 @@ fn parts_add_up(name: &str, claim: &Json, claims: &[Json]) {
     assert!((of_parts - shown).abs() <= half, "{name}: {of_parts} of {claim}");
 }
 
-/// What covers gaps agrees with their cause and length.
 fn check_gaps(name: &str, answer: &Json) {
     for gap in answer["gaps"].as_array().into_iter().flatten() {
         let total = gap["total_ns"].as_i64().unwrap();

@@ -1,8 +1,6 @@
 //! `compare` and `trend`: numbers that are shown, tables that add up, matches that something proves, one definition
 //! of each metric.
 
-use std::path::Path;
-
 use super::*;
 
 const H100: &str = "kineto/tracelens/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz";
@@ -229,39 +227,6 @@ fn measured(folder: &Path, name: &str, rounds: &[Vec<(u64, u64)>]) -> String {
 }
 
 #[test]
-fn newcomer_05_a_metric_has_one_value() {
-    let folder = tempfile::tempdir().unwrap();
-    // A round of one slow request and rounds of several quick ones: the median over requests is not the median of
-    // the rounds' medians.
-    let rounds = |scale: u64| -> Vec<Vec<(u64, u64)>> {
-        (0..5)
-            .map(|round| match round {
-                0..3 => vec![(9_000 * scale + round, 500 * scale)],
-                _ => vec![(1_000 * scale + round, 100 * scale); 5],
-            })
-            .collect()
-    };
-    let (a, b) = (measured(folder.path(), "a", &rounds(1)), measured(folder.path(), "b", &rounds(2)));
-    let pair = json(&["compare", &a, &b])["pairs"][0].clone();
-    let of = |metric: &str| {
-        let rows = pair["headline"].as_array().unwrap();
-        rows.iter().find(|row| row["metric"] == metric).unwrap().clone()
-    };
-    // 13 requests, ten of them quick: the seventh in order is 1,004; of B 2,004.
-    assert_eq!(
-        (of("ttft_p50_ns")["a"].as_f64(), of("ttft_p50_ns")["b"].as_f64()),
-        (Some(1_004.0), Some(2_004.0))
-    );
-    assert_near(of("ttft_p50_ns")["ratio"]["ratio"].as_f64().unwrap(), 2_004.0 / 1_004.0, 1e-12);
-    assert_eq!(of("tpot_p50_ns")["a"].as_f64(), Some(100.0));
-    // 52 tokens in the time of all rounds: 3 × (9,000 + 1,500) + 3, 2 × (1,000 + 300) + 7.
-    let seconds = (3.0 * 10_500.0 + 3.0 + 2.0 * 1_300.0 + 7.0) / 1e9;
-    assert_near(of("output_tokens_per_s")["a"].as_f64().unwrap(), 52.0 / seconds, 1e-12);
-    let trend = json(&["trend", &a, &b, "--key", "ttft_p50"]);
-    assert_eq!(trend["values"], serde_json::json!([1_004.0, 2_004.0]));
-}
-
-#[test]
 fn newcomer_03_three_rounds_are_shown_and_the_setting_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let rounds = |ttft: u64| (0..3).map(|round| vec![(ttft + round, 100)]).collect::<Vec<_>>();
@@ -305,21 +270,4 @@ fn newcomer_18_a_trend_names_runs_and_reads_kept_metrics() {
     );
     let answer = json(&args);
     assert_eq!(answer["runs"][12], "run-12");
-}
-
-#[test]
-fn house_01_prompts_that_differ_past_column_80_are_a_difference() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = |name: &str, end: &str| {
-        let run = measured(folder.path(), name, &[vec![(1_000, 100)]]);
-        let config =
-            format!("seed: 1\ndataset:\n  prompt: {}\n    and at the end {end}\n", "word ".repeat(15));
-        std::fs::create_dir_all(Path::new(&run).join(".rooflens")).unwrap();
-        std::fs::write(Path::new(&run).join(".rooflens/config.yaml"), config).unwrap();
-        run
-    };
-    let pair = json(&["compare", &run("a", "this"), &run("b", "that")])["pairs"][0].clone();
-    let keys: Vec<&str> =
-        pair["differences"].as_array().unwrap().iter().map(|one| one["key"].as_str().unwrap()).collect();
-    assert_eq!(keys, ["dataset.prompt"]);
 }

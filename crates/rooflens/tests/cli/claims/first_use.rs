@@ -1,42 +1,31 @@
 //! What a new user stumbled over.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-use super::{corpus, fixture, run, text};
+use super::*;
 
-/// A fresh project, removed at the end.
 fn project() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("p");
-    run(&["init", root.to_str().unwrap()]).fine();
+    text(&["init", root.to_str().unwrap()]);
     (folder, root)
-}
-
-/// The program in a project.
-fn within(root: &std::path::Path, args: &[&str]) -> super::Answer {
-    let output = super::rooflens(args).current_dir(root).output().unwrap();
-    super::Answer {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
 }
 
 #[test]
 fn newcomer_08_a_run_that_would_do_nothing_is_refused() {
     let (_folder, root) = project();
     let nothing = ["pipeline.measure.enable=false", "pipeline.static_analysis.enable=false"];
-    let answer = within(&root, &[&["run", "profiling=none"], &nothing[..]].concat());
-    assert_eq!(answer.code, 2, "{}", answer.stderr);
-    assert!(answer.stderr.contains("hint: profiling=minimal"), "{}", answer.stderr);
+    Answer::of(rooflens_in(&root, &[&["run", "profiling=none"], &nothing[..]].concat()).output().unwrap())
+        .fails(2, "hint: profiling=minimal");
 }
 
 #[test]
 fn newcomer_08_without_a_profiler_a_run_still_measures() {
     let (_folder, root) = project();
     for overrides in [&["pipeline.torch_profiler.enable=false"][..], &["profiling=none"]] {
-        let plan = within(&root, &[&["run", "--dry-run"], overrides].concat()).fine();
+        let plan =
+            Answer::of(rooflens_in(&root, &[&["run", "--dry-run"], overrides].concat()).output().unwrap())
+                .fine();
         let steps: Vec<&str> = plan.lines().filter(|line| line.starts_with("# ")).collect();
         assert!(steps[0].starts_with("# measure:"), "{steps:?}");
         assert!(!plan.contains("# torch_profiler:"), "{steps:?}");
@@ -49,7 +38,7 @@ fn newcomer_19_the_limit_is_the_number_of_operators() {
     let screen = text(&["analyze", &trace, "--limit", "12"]);
     let rows = screen.lines().skip_while(|line| !line.starts_with("Operators")).skip(1);
     let rows = rows.take_while(|line| line.contains('%') && !line.contains("more")).count();
-    let all = run(&["analyze", &trace, "--format", "csv", "--table", "operators"]).fine().lines().count() - 1;
+    let all = text(&["analyze", &trace, "--format", "csv", "--table", "operators"]).lines().count() - 1;
     assert_eq!(rows, all.min(12), "{screen}");
 }
 
@@ -83,79 +72,17 @@ fn newcomer_19_a_program_of_ones_own_is_not_named_or_costed_as_the_example_model
         "pipeline.static_analysis.enable=true",
         "hydra.run.dir=runs/mine",
     ];
-    let answer = within(&root, &args).fine();
+    let answer = Answer::of(rooflens_in(&root, &args).output().unwrap()).fine();
     assert!(answer.starts_with("command"), "{answer}");
     assert!(!answer.contains("tiny-random"), "{answer}");
     let metrics = std::fs::read_to_string(root.join("runs/mine/report/metrics.json")).unwrap();
-    let metrics: serde_json::Value = serde_json::from_str(&metrics).unwrap();
+    let metrics: Json = serde_json::from_str(&metrics).unwrap();
     let reason = metrics["not_computed"]["static_compute"].as_str().unwrap();
     assert!(reason.contains("runtime.model"), "{reason}");
     let summary = std::fs::read_to_string(root.join("runs/mine/report/stakeholder_summary.md")).unwrap();
     assert!(!summary.contains("tiny-random"), "{summary}");
     // A page for people: no key of metrics.json stands on it.
     assert!(!summary.contains("not_computed") && !summary.contains("`analysis."), "{summary}");
-}
-
-/// The string literals after each `call` in a text, as many as it takes.
-fn literals<'a>(source: &'a str, call: &str, number: usize) -> Vec<Vec<&'a str>> {
-    let mut found = Vec::new();
-    for (at, _) in source.match_indices(call) {
-        let mut rest = &source[at + call.len()..];
-        let mut words = Vec::new();
-        while words.len() < number {
-            let Some(open) = rest.find('"') else { break };
-            // Only blanks and commas stand between literals of one call.
-            if !rest[..open].chars().all(|letter| letter.is_whitespace() || letter == ',') {
-                break;
-            }
-            let Some(length) = rest[open + 1..].find('"') else { break };
-            words.push(&rest[open + 1..open + 1 + length]);
-            rest = &rest[open + length + 2..];
-        }
-        if words.len() == number {
-            found.push(words);
-        }
-    }
-    found
-}
-
-/// Every Rust file below a folder.
-fn sources(folder: &std::path::Path, into: &mut Vec<String>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, into);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            into.push(std::fs::read_to_string(&path).unwrap());
-        }
-    }
-}
-
-/// Every label that a report may print: titles of sections and figures, headings, columns, labels of facts, lines
-/// of the ledger, headline metrics.
-fn words_on_the_screen() -> BTreeSet<String> {
-    let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let mut words = BTreeSet::new();
-    let mut files = Vec::new();
-    sources(&PathBuf::from(format!("{crates}/rooflens-report/src")), &mut files);
-    for source in &files {
-        let source = source.split("#[cfg(test)]").next().unwrap();
-        for kind in ["Column::number(", "Column::text(", "Column::bar("] {
-            words.extend(literals(source, kind, 2).into_iter().map(|found| found[1].to_owned()));
-        }
-        let titles = ["fn title(&self) -> &'static str {", " title:"];
-        for kind in ["Fact::new(", "Block::Heading("].iter().chain(&titles) {
-            words.extend(literals(source, kind, 1).into_iter().map(|found| found[0].to_owned()));
-        }
-    }
-    words.retain(|word| !word.is_empty() && !word.contains('{'));
-    let ledger = std::fs::read_to_string(format!("{crates}/rooflens-analyze/src/ledger/mod.rs")).unwrap();
-    for names in ["pub fn as_str", "pub fn title"] {
-        let names = ledger.split(names).nth(1).unwrap().split("\n    }").next().unwrap();
-        words.extend(literals(names, "=>", 1).into_iter().map(|found| found[0].to_owned()));
-    }
-    words.extend(rooflens_analyze::compare::headline::ALL.iter().map(|metric| metric.title.to_owned()));
-    words
 }
 
 /// Headings of sections and columns of tables in a Markdown report, without those that are made of names and
@@ -206,40 +133,26 @@ fn newcomer_20_explain_knows_every_heading_of_rendered_reports() {
     pages.push(text(&["kernels", "top", &decode, "--format", "md"]));
     let counters = fixture("rocprof_compute/MI200");
     pages.push(text(&["kernels", "analyze", &counters, "--format", "md"]));
-    let labels: BTreeSet<String> = pages.iter().flat_map(|page| labels_of(page)).collect();
+    let mut labels: BTreeSet<String> = pages.iter().flat_map(|page| labels_of(page)).collect();
     assert!(
         labels.len() > 100 && labels.contains("Time ledger") && labels.contains("host self"),
         "{labels:?}"
     );
-    let unknown: Vec<&String> =
-        labels.iter().filter(|label| rooflens_core::glossary::meanings(label).is_empty()).collect();
-    assert!(unknown.is_empty(), "add these to crates/rooflens-core/src/glossary/terms.rs: {unknown:?}");
-}
-
-#[test]
-fn newcomer_20_explain_knows_every_word_on_the_screen() {
-    let mut words = words_on_the_screen();
-    assert!(words.len() > 150 && words.contains("host share") && words.contains("launch_bound"), "{words:?}");
-    // Between two numbers of one fact.
-    words.remove("and");
-    for word in [
+    let words = [
         "unneeded",
         "avoidable",
-        "launch bound",
+        "launch_bound",
         "busy",
         "floor",
         "ttft",
         "TPOT",
         "exposed comm",
-        "median step",
         "crossovers",
-        "overlaps on stream",
-        "waits without work",
-    ] {
-        words.insert(word.to_owned());
-    }
+    ];
+    labels.extend(words.map(str::to_owned));
+    labels.extend(rooflens_analyze::compare::headline::ALL.iter().map(|metric| metric.title.to_owned()));
     let unknown: Vec<&String> =
-        words.iter().filter(|word| rooflens_core::glossary::meanings(word).is_empty()).collect();
+        labels.iter().filter(|label| rooflens_core::glossary::meanings(label).is_empty()).collect();
     assert!(unknown.is_empty(), "add these to crates/rooflens-core/src/glossary/terms.rs: {unknown:?}");
     // Words need no quotes.
     assert!(text(&["explain", "launch", "bound"]).contains("slower than the device runs them"));

@@ -9,7 +9,6 @@ fn class<'a>(phase: &'a Json, name: &str) -> &'a Json {
     classes.iter().find(|class| class["class"] == name).unwrap()
 }
 
-/// The phase of a trace with the most time.
 fn first_phase(trace: &str, model: &str) -> Json {
     let (trace, model) = (corpus(trace), config(model));
     json(&["analyze", &trace, "--model", &model, "--hardware", "mi300x"])["ledger"]["phases"][0].take()

@@ -21,7 +21,6 @@ fn answers(mut document: Json) -> Json {
     document
 }
 
-/// The first value that differs, with its path.
 fn difference(path: &str, one: &Json, other: &Json) -> Option<String> {
     match (one, other) {
         _ if one == other => None,
@@ -49,7 +48,7 @@ fn differences(trace: &str) -> Vec<String> {
     if let Some(difference) = difference("", &of_trace, &of_run) {
         found.push(format!("{trace} as a run: {difference}"));
     }
-    run(&["export", trace, "-o", &export]).fine();
+    text(&["export", trace, "-o", &export]);
     let of_export = json(&["analyze", &export]);
     if let Some(difference) = difference("", &answers(of_trace), &answers(of_export)) {
         found.push(format!("{trace} as an export: {difference}"));

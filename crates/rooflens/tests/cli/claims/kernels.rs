@@ -1,14 +1,10 @@
 //! Kernels: one definition of each number, wherever it is shown, and no two rows that look alike.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use serde_json::Value as Json;
-
-use super::{assert_near, corpus, json, kineto_traces, run, text};
+use super::*;
 use crate::corpus_files::at_least;
 
-/// Kernels by full name.
 fn by_name(rows: &Json) -> BTreeMap<String, Json> {
     let rows = rows.as_array().cloned().unwrap_or_default().into_iter();
     rows.filter(|row| row["kind"].is_null() || row["kind"] == "kernel")

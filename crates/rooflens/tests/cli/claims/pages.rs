@@ -1,10 +1,7 @@
 //! Pages: what is drawn first, and names as they are.
 
-use std::path::Path;
+use super::*;
 
-use super::{corpus, run, text};
-
-/// The report of a trace, as HTML and as Markdown.
 fn report(trace: &str, folder: &Path) -> (String, String) {
     let out = folder.join("run");
     let answer = run(&["analyze", trace, "-o", out.to_str().unwrap(), "--format", "json", "--quiet"]);
@@ -13,7 +10,6 @@ fn report(trace: &str, folder: &Path) -> (String, String) {
     (read("index.html"), read("report.md"))
 }
 
-/// The numbered lines of the terminal's "Next".
 fn next_on_screen(screen: &str) -> Vec<String> {
     let next = &screen[screen.rfind("\nNext ").unwrap()..];
     let mut steps: Vec<String> = Vec::new();
@@ -28,7 +24,6 @@ fn next_on_screen(screen: &str) -> Vec<String> {
     steps
 }
 
-/// The text of HTML.
 fn without_tags(html: &str) -> String {
     let text: String =
         html.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text)).collect();

@@ -1,9 +1,7 @@
 //! What a device, a link and a recording allow: gains that can be had, captures that are called so, exchanges that
 //! are not sums.
 
-use serde_json::Value as Json;
-
-use super::{assert_near, config, corpus, json, text};
+use super::*;
 
 const INFERENCE: &str = "kineto/tracelens/inference";
 

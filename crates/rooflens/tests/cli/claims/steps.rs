@@ -1,27 +1,27 @@
 //! A step is a step: counted once, its times on host and device apart, flawed ones left out.
 
-use super::{assert_near, config, corpus, fixture, json, text};
+use super::*;
 
 const INFERENCE: &str = "kineto/tracelens/inference";
 
-fn ms(value: &serde_json::Value) -> f64 {
+fn ms(value: &Json) -> f64 {
     value.as_f64().unwrap() / 1e6
 }
 
 /// The phase of a ledger, and the time on one of its lines in ms.
-fn phase<'a>(answer: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
+fn phase<'a>(answer: &'a Json, name: &str) -> &'a Json {
     let phases = answer["ledger"]["phases"].as_array().unwrap();
     phases.iter().find(|phase| phase["phase"] == name).unwrap()
 }
 
-fn line(phase: &serde_json::Value, name: &str) -> f64 {
+fn line(phase: &Json, name: &str) -> f64 {
     let lines = phase["lines"].as_array().unwrap();
     lines.iter().find(|line| line["line"] == name).map_or(0.0, |line| ms(&line["ns"]))
 }
 
 #[test]
 #[ignore = "needs the corpus"]
-fn expert_01_two_names_of_a_step_are_one_step_with_one_floor() {
+fn expert_01_and_newcomer_01_two_names_of_a_step_are_one_step_with_one_floor() {
     let model = config("Qwen--Qwen3-8B");
     let of = |trace: &str| {
         json(&[
@@ -48,18 +48,6 @@ fn expert_01_two_names_of_a_step_are_one_step_with_one_floor() {
     let rows = answer["phases"].as_array().unwrap();
     assert_eq!(rows.iter().filter(|row| row["role"] == "step").count(), 1);
     assert_eq!(rows[0]["also_named"], serde_json::json!(["step[DECODE bs=*]"]));
-}
-
-#[test]
-#[ignore = "needs the corpus"]
-fn newcomer_01_sglang_kernels_are_not_twice_as_efficient_as_they_are() {
-    let trace = corpus(&format!("{INFERENCE}/sglang_decode/sglang_Qwen3-8B_decode.json.gz"));
-    let model = config("Qwen--Qwen3-8B");
-    let answer = json(&["analyze", &trace, "--model", &model, "--hardware", "mi300x"]);
-    let decode = phase(&answer, "decode");
-    let (floor, above) = (line(decode, "floor"), line(decode, "inefficiency"));
-    // 84 % where the floor is spent twice.
-    assert_near(floor / (floor + above), 0.42, 0.01);
 }
 
 #[test]

@@ -1,11 +1,8 @@
 //! The size of a picture and how it is to be turned, from the first bytes of its file.
 
-/// A picture as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stored {
-    /// Pixels of a row.
     pub(crate) width: u32,
-    /// Rows.
     pub(crate) height: u32,
     /// The orientation of EXIF: 1 is upright, 6 is to be turned to the right.
     pub(crate) orientation: u8,
@@ -25,7 +22,6 @@ impl Stored {
     }
 }
 
-/// `N` bytes from `at` on.
 fn take<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }

@@ -2,7 +2,6 @@
 
 use serde_json::Value as Json;
 
-/// How an answer writes its boxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notation {
     /// `<|ref|>label<|/ref|><|det|>[[x1, y1, x2, y2]]<|/det|>`.
@@ -14,7 +13,6 @@ pub(crate) enum Notation {
 }
 
 impl Notation {
-    /// Its word in boxes.jsonl.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Notation::Det => "det",
@@ -24,27 +22,20 @@ impl Notation {
     }
 }
 
-/// Why something that should be a box is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Broken {
-    /// Not four numbers.
     Malformed,
-    /// The answer ends before it does.
     CutOff,
 }
 
-/// A box in the answer's own numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AnswerBox {
     /// What the answer says is in it; may be empty.
     pub(crate) label: String,
-    /// Two corners.
     pub(crate) numbers: Result<[f64; 4], Broken>,
-    /// The text that stood there.
     pub(crate) raw: String,
 }
 
-/// Characters of the text that is kept.
 const RAW: usize = 200;
 
 impl AnswerBox {
@@ -55,7 +46,7 @@ impl AnswerBox {
 }
 
 /// The boxes of an answer in the first notation that it has any of.
-pub fn find(answer: &str) -> Option<(Notation, Vec<AnswerBox>)> {
+pub(crate) fn find(answer: &str) -> Option<(Notation, Vec<AnswerBox>)> {
     let det = || marked(answer, ("<|ref|>", "<|/ref|>"), ("<|det|>", "<|/det|>"), groups);
     let tokens = || {
         let labels = ("<|object_ref_start|>", "<|object_ref_end|>");

@@ -15,28 +15,20 @@ pub(crate) use self::header::Stored;
 use self::marks::{AnswerBox, Notation};
 use self::place::{Flag, Placed, Seen};
 
-/// What is known of a picture that was asked about.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GroundedImage {
-    /// What its file says.
     pub(crate) stored: Option<Stored>,
     /// What the workload wrote of it: `picture` of a line of predictions.jsonl.
     pub(crate) record: Json,
 }
 
-/// What the boxes of an answer come to.
 #[derive(Debug, Default)]
 pub(crate) struct Grounding {
-    /// For the page.
     pub(crate) overlay: Option<Overlay>,
-    /// For the reader of the page.
     pub(crate) remarks: Vec<String>,
-    /// Lines of boxes.jsonl, without the sample.
     pub(crate) lines: Vec<Json>,
 }
 
-/// What the coordinates of `notation` are counted in, by a model of class `architecture`; nothing where
-/// that is not documented.
 fn seen(notation: Notation, architecture: &str, subject: &GroundedImage) -> Result<Seen, &'static str> {
     let model = architecture.split("For").next().unwrap_or_default();
     let number = |key: &str| subject.record[key].as_f64().filter(|number| *number > 0.0);
@@ -56,7 +48,6 @@ fn seen(notation: Notation, architecture: &str, subject: &GroundedImage) -> Resu
     }
 }
 
-/// The boxes of an answer.
 pub(crate) fn boxes(answer: &str, architecture: &str, subject: &GroundedImage) -> Grounding {
     let Some((notation, found)) = marks::find(answer) else { return Grounding::default() };
     let scale = seen(notation, architecture, subject);

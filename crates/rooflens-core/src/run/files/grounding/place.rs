@@ -5,77 +5,57 @@ use serde_json::Value as Json;
 use super::header::Stored;
 use super::marks::{AnswerBox, Broken};
 
-/// What a model's coordinates are counted in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Seen {
-    /// Parts of each side: this many are all of it.
     Parts(f64),
-    /// Pixels of a picture of this size.
     Pixels { width: f64, height: f64 },
 }
 
-/// What is to be known about a box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flag {
     /// It reaches over the picture's edge, and is drawn up to it.
     Clipped,
-    /// Its second corner came first.
     Inverted,
-    /// All of it lies outside of the picture.
     Outside,
-    /// It has no area.
     Empty,
-    /// It is not four numbers.
     Malformed,
-    /// The answer ends in it.
     CutOff,
-    /// What the numbers are counted in is not known.
     UnknownScale,
-    /// The size of the picture is not known.
     UnknownPicture,
 }
 
 impl Flag {
-    /// Its word in boxes.jsonl.
-    pub(crate) fn as_str(self) -> &'static str {
+    /// In boxes.jsonl, and for the reader of a page.
+    const fn named(self) -> (&'static str, &'static str) {
         match self {
-            Flag::Clipped => "clipped",
-            Flag::Inverted => "inverted",
-            Flag::Outside => "outside",
-            Flag::Empty => "empty",
-            Flag::Malformed => "malformed",
-            Flag::CutOff => "cut_off",
-            Flag::UnknownScale => "unknown_scale",
-            Flag::UnknownPicture => "unknown_picture",
+            Flag::Clipped => ("clipped", "clipped at the edge of the image"),
+            Flag::Inverted => ("inverted", "corners in reverse order, swapped"),
+            Flag::Outside => ("outside", "outside the image, not drawn"),
+            Flag::Empty => ("empty", "empty, not drawn"),
+            Flag::Malformed => ("malformed", "not four numbers, not drawn"),
+            Flag::CutOff => ("cut_off", "truncated at the end of the answer, not drawn"),
+            Flag::UnknownScale => ("unknown_scale", "in unknown units, not drawn"),
+            Flag::UnknownPicture => ("unknown_picture", "on an image of unknown size, not drawn"),
         }
     }
 
-    /// The same for the reader of a page.
-    pub fn words(self) -> &'static str {
-        match self {
-            Flag::Clipped => "clipped at the edge of the image",
-            Flag::Inverted => "corners in reverse order, swapped",
-            Flag::Outside => "outside the image, not drawn",
-            Flag::Empty => "empty, not drawn",
-            Flag::Malformed => "not four numbers, not drawn",
-            Flag::CutOff => "truncated at the end of the answer, not drawn",
-            Flag::UnknownScale => "in unknown units, not drawn",
-            Flag::UnknownPicture => "on an image of unknown size, not drawn",
-        }
+    pub(crate) fn as_str(self) -> &'static str {
+        self.named().0
+    }
+
+    pub(crate) fn words(self) -> &'static str {
+        self.named().1
     }
 }
 
-/// A box at its place, or why it has none.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Placed {
     /// Left, top, right and bottom in pixels of the upright picture.
     pub(crate) at: Option<[f64; 4]>,
-    /// What was done to it.
     pub(crate) flags: Vec<Flag>,
 }
 
 impl Placed {
-    /// A box that is not drawn.
     pub(crate) fn nowhere(flag: Flag) -> Self {
         Placed { at: None, flags: vec![flag] }
     }
@@ -91,7 +71,6 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// Width and height of the upright picture.
     pub(crate) fn upright(&self) -> (f64, f64) {
         if self.orientation >= 5 { (self.height, self.width) } else { (self.width, self.height) }
     }
@@ -132,7 +111,6 @@ pub(crate) fn frame(stored: Option<Stored>, record: &Json) -> Option<Frame> {
     }
 }
 
-/// Puts a box where it belongs.
 pub(crate) fn place(found: &AnswerBox, scale: &Seen, frame: &Frame) -> Placed {
     let [x1, y1, x2, y2] = match found.numbers {
         Ok(numbers) => numbers,

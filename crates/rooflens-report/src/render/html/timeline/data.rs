@@ -9,18 +9,13 @@ use rooflens_analyze::timeline::{DrawnLane, DrawnName, DrawnStep, DrawnTimeline,
 use rooflens_schema::tables::PhaseKind;
 use serde::Serialize;
 
-use crate::render::html::living::inert;
-use crate::sections::line_tone;
+use crate::render::html::words::inert;
+use crate::section::line_tone;
 use crate::text;
 
 /// Characters of a full name; kernels differ at both ends of theirs.
 const NAME: usize = 220;
 const SHORT_NAME: usize = 90;
-
-/// A moment in nanoseconds, as text: a script's numbers are exact only up to 2⁵³.
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Moment(String);
 
 /// Short name, full name where it is longer, class, and the mean lower bound of a call by kind of step.
 type PageName = (String, Option<String>, Option<&'static str>, Option<BTreeMap<&'static str, f64>>);
@@ -28,14 +23,11 @@ type PageName = (String, Option<String>, Option<&'static str>, Option<BTreeMap<&
 #[derive(Serialize)]
 struct PageTimeline<'a> {
     host: bool,
-    /// Ranks of the job; the steps are those of the first.
     ranks: usize,
     names: Vec<PageName>,
     classes: Vec<&'static str>,
     layers: &'a [i32],
-    /// Name, title, meaning and tone of each line.
     lines: Vec<(&'static str, &'static str, &'static str, &'static str)>,
-    /// Whether lower bounds are known.
     floor: Option<String>,
     steps: Vec<PageStep<'a>>,
     windows: Vec<PageWindow<'a>>,
@@ -46,13 +38,13 @@ struct PageTimeline<'a> {
 #[derive(Serialize)]
 struct PageStep<'a> {
     index: usize,
-    /// Its number, or which of its kind it is.
     number: i64,
     kind: &'static str,
     name: u32,
-    start: Moment,
+    /// In nanoseconds, as text: a script's numbers are exact only up to 2⁵³.
+    start: String,
     wall: i64,
-    /// Time that is no line of its own.
+    /// Time that has no separate line.
     #[serde(skip_serializing_if = "is_zero")]
     others: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,7 +61,7 @@ struct PageWindow<'a> {
     rank: i32,
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<usize>,
-    start: Moment,
+    start: String,
     span: i64,
     lanes: Vec<PageLane<'a>>,
 }
@@ -135,7 +127,6 @@ pub(crate) fn json(findings: &Findings, timeline: &DrawnTimeline) -> String {
     inert(&json)
 }
 
-/// Mean lower bound of a launch, by name of the kernel and kind of step.
 type Floors<'a> = HashMap<&'a str, BTreeMap<&'static str, f64>>;
 
 fn floors(ledger: &Ledger) -> Floors<'_> {
@@ -163,7 +154,7 @@ fn step(step: &DrawnStep) -> PageStep<'_> {
         number: step.number.unwrap_or(step.of_kind as i64),
         kind: step.kind.as_str(),
         name: step.name,
-        start: Moment(step.start_ns.to_string()),
+        start: step.start_ns.to_string(),
         wall: step.wall_ns(),
         others: step.others_ns(),
         excluded: step.excluded.as_deref(),
@@ -178,7 +169,7 @@ fn window(window: &DrawnWindow) -> PageWindow<'_> {
     PageWindow {
         rank: window.rank,
         step: window.step,
-        start: Moment(window.start_ns.to_string()),
+        start: window.start_ns.to_string(),
         span: window.end_ns.saturating_sub(window.start_ns),
         lanes: window.lanes.iter().map(lane).collect(),
     }

@@ -10,8 +10,8 @@ pub(crate) use places::PlaceIndex;
 use rooflens_analyze::Findings;
 use rooflens_analyze::timeline::{DrawnTimeline, LaneKind};
 
-use super::escape;
 use crate::format;
+use crate::render::html::words::escape;
 
 pub(crate) const STYLE: &str = include_str!("timeline.css");
 /// The parts of the script, in order: one function around them all.
@@ -29,7 +29,6 @@ pub(crate) const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// The section, and the data block that its script reads.
 pub(crate) fn section(findings: &Findings, timeline: &DrawnTimeline) -> String {
     let data = data::json(findings, timeline);
     let what = if timeline.is_host { "host" } else { "device" };

@@ -7,8 +7,8 @@ use rooflens_schema::tables::PhaseKind;
 
 use crate::block::Tone;
 use crate::format;
-use crate::render::html::escape;
-use crate::sections::{line_tone, words};
+use crate::render::html::words::escape;
+use crate::section::{line_tone, words};
 use crate::text;
 
 const WIDTH: f64 = 1060.0;
@@ -18,7 +18,6 @@ const LANES: usize = 12;
 /// Narrower slices are drawn as one with the next.
 const NARROW: f64 = 0.6;
 
-/// The step that stands first in interest: the median of the kind with the most time.
 pub(crate) fn median_step(timeline: &DrawnTimeline) -> Option<String> {
     let window = timeline.windows.first()?;
     let step = &timeline.steps[window.step?];

@@ -8,11 +8,9 @@ use rooflens_schema::tables::GapCause;
 
 use crate::block::{CellValue, Row, Table};
 
-/// What a column of a table says of the timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Kernel,
-    /// Several names behind each other, the one with the most time first.
     Kernels,
     Operator,
     Class,
@@ -48,14 +46,12 @@ const TABLES: &[(&str, &str, Place)] = &[
     ("slowest_phases", "ts_ns", Place::Moment),
 ];
 
-/// What the timeline of a page can show.
 pub(crate) struct PlaceIndex<'a> {
     timeline: &'a DrawnTimeline,
     names: HashMap<&'a str, usize>,
 }
 
 impl<'a> PlaceIndex<'a> {
-    /// That of a timeline.
     pub(crate) fn new(timeline: &'a DrawnTimeline) -> Self {
         let names = timeline.names.iter().enumerate().map(|(at, name)| (name.name.as_str(), at));
         PlaceIndex { timeline, names: names.collect() }
@@ -123,7 +119,6 @@ impl<'a> PlaceIndex<'a> {
         (length > 0).then_some(at)
     }
 
-    /// All slices of a name in the steps that are drawn, where there are any.
     fn drawn(&self, name: usize, kind: LaneKind) -> Option<String> {
         let windows = self.timeline.windows.iter().filter(|window| window.step.is_some());
         let mut lanes = windows.flat_map(|window| &window.lanes).filter(|lane| lane.kind == kind);
@@ -142,7 +137,6 @@ impl<'a> PlaceIndex<'a> {
         known.then(|| format!("line {}", line as usize))
     }
 
-    /// A moment of the first rank that a window of a step holds.
     fn moment(&self, ts_ns: i64, rank: Option<CellValue<'_>>) -> Option<String> {
         let at = self.timeline.windows.iter().position(|window| {
             let of_rank = !matches!(rank, Some(CellValue::Whole(rank)) if rank != i64::from(window.rank));
