@@ -10,8 +10,8 @@ use anyhow::Result;
 use super::source;
 use crate::workspace;
 
-/// The largest cycle that is allowed, in files. The aim is 4.
-const MAX_FILES: usize = 36;
+/// The largest cycle that is allowed, in files.
+const MAX_FILES: usize = 4;
 
 /// The names of a path, from the root of its crate.
 type ModulePath = Vec<String>;

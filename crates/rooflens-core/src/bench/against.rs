@@ -6,9 +6,9 @@ use rooflens_report::compare::html;
 
 use super::{BenchRequest, BenchServer, LoadLevels, bench};
 use crate::compare::{self, Comparison, Gate, ROUNDS};
+use crate::disk;
 use crate::error::{BenchError, Error};
 use crate::observer::SharedObserver;
-use crate::saved;
 
 /// A server that takes turns with that of the request.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ pub fn bench_against(
     let temporary = tempfile::Builder::new().prefix("rooflens-bench-").tempdir();
     let temporary = temporary.map_err(|source| Error::unwritable(std::env::temp_dir(), source))?;
     if let Some(path) = &request.output {
-        saved::destination(path)?;
+        disk::destination(path)?;
     }
     let root = request.output.clone().unwrap_or_else(|| temporary.path().join("kept"));
     let sides = [(url, root.join("a")), (&other.url, root.join("b"))];
@@ -135,9 +135,9 @@ fn check(request: &BenchRequest) -> Result<(), Error> {
 
 fn save(comparison: &Comparison, root: &Path) -> Result<PathBuf, Error> {
     let folder = root.join("report");
-    saved::make(&folder)?;
-    saved::write_json(folder.join(saved::METRICS), &comparison.document())?;
+    disk::make(&folder)?;
+    disk::write_json(folder.join(disk::METRICS), &comparison.document())?;
     let page = folder.join("index.html");
-    saved::write(page.clone(), html(&comparison.parts(usize::MAX)).as_bytes())?;
+    disk::write(page.clone(), html(&comparison.parts(usize::MAX)).as_bytes())?;
     Ok(page)
 }

@@ -13,9 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
+use crate::disk;
 use crate::error::Error;
 use crate::run::metrics;
-use crate::saved;
 
 /// `report/metrics.json` of a result that another client wrote.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,7 +65,7 @@ pub fn import_results(path: &Path, folder: &Path) -> Result<Vec<(PathBuf, Import
     let content = std::fs::read(path).unwrap_or_default();
     let is_one = results.len() == 1;
     if !is_one {
-        saved::destination(folder)?;
+        disk::destination(folder)?;
     }
     let place = |number: usize| if is_one { folder.to_owned() } else { folder.join(format!("{number:02}")) };
     let import = |(number, result)| {
@@ -89,7 +89,7 @@ fn import(
     source: &Path,
     run_id: RunId,
 ) -> Result<ImportedBench, Error> {
-    let run = saved::destination(folder)?;
+    let run = disk::destination(folder)?;
     run.create().map_err(Error::unwritable_tables)?;
     let is_whole = result.is_whole();
     let mut measured = Map::new();
@@ -186,8 +186,8 @@ fn save(
         row.metrics = serde_json::to_string(&document.stated).ok().filter(|_| !document.stated.is_empty());
     });
     edited.map_err(Error::unwritable_tables)?;
-    saved::make(&run.report())?;
-    saved::write_json(run.report().join(saved::METRICS), document)
+    disk::make(&run.report())?;
+    disk::write_json(run.report().join(disk::METRICS), document)
 }
 
 #[cfg(test)]

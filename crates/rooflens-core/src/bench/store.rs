@@ -12,8 +12,8 @@ use super::document::BenchDocument;
 use super::level::LevelRun;
 use super::levels::BenchLevel;
 use super::watch::PROGRESS_FILE;
+use crate::disk;
 use crate::error::{BenchError, Error};
-use crate::saved;
 
 const KIND: &str = "bench";
 
@@ -35,8 +35,8 @@ impl BenchFolder {
                 format!("{} holds a load test already: give another folder, or remove it", path.display());
             return Err(BenchError::Target(fact).into());
         }
-        let run = saved::destination(path)?;
-        saved::make(run.root())?;
+        let run = disk::destination(path)?;
+        disk::make(run.root())?;
         Ok(BenchFolder { root: path.to_owned(), is_single, temporary: None })
     }
 
@@ -84,7 +84,7 @@ impl BenchFolder {
         });
         edited.map_err(Error::unwritable_tables)?;
         write(&run.folder, described)?;
-        saved::remove(&run.folder.root().join(PROGRESS_FILE))
+        disk::remove(&run.folder.root().join(PROGRESS_FILE))
     }
 
     /// Writes what is about all levels, and answers where the page is.
@@ -101,7 +101,7 @@ impl BenchFolder {
 }
 
 fn is_load_test(path: &Path) -> bool {
-    let metrics = saved::read_json(&RunDir::new(path).report().join(saved::METRICS));
+    let metrics = disk::read_json(&RunDir::new(path).report().join(disk::METRICS));
     metrics["schema"]["name"] == "rooflens.bench"
 }
 
@@ -109,14 +109,14 @@ fn write(run: &RunDir, described: &Described) -> Result<PathBuf, Error> {
     let mut document: BenchDocument = described.document.clone();
     document.run = run.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let folder = run.report();
-    saved::make(&folder)?;
-    saved::write_json(folder.join(saved::METRICS), &document)?;
+    disk::make(&folder)?;
+    disk::write_json(folder.join(disk::METRICS), &document)?;
     if let Some(drawing) = curve(&described.facts.levels) {
-        saved::make(&folder.join("figures"))?;
-        saved::write(folder.join(&drawing.path), drawing.svg.as_bytes())?;
+        disk::make(&folder.join("figures"))?;
+        disk::write(folder.join(&drawing.path), drawing.svg.as_bytes())?;
     }
     let page = folder.join("index.html");
     let title = format!("{} · {}", document.server.model, document.load.offered);
-    saved::write(page.clone(), html(&title, &described.facts).as_bytes())?;
+    disk::write(page.clone(), html(&title, &described.facts).as_bytes())?;
     Ok(page)
 }

@@ -7,8 +7,8 @@ use rooflens_analyze::percentile;
 use serde_json::{Map, Value as Json, json};
 
 use super::side::Side;
+use crate::disk;
 use crate::error::{CompareError, Error};
-use crate::saved;
 
 /// A form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl ExportFormat {
         if is_empty {
             return Err(CompareError::NothingToExport { path: side.path.clone() }.into());
         }
-        saved::write_json(path.to_owned(), &document)
+        disk::write_json(path.to_owned(), &document)
     }
 
     fn document(self, side: &Side) -> Json {

@@ -9,10 +9,10 @@ use serde_json::Value as Json;
 use tempfile::TempDir;
 
 use super::store::{as_stored, block_on, open};
+use crate::disk;
 use crate::error::Error;
 use crate::observer::{Event, SharedObserver};
 use crate::run_index::{IndexedRun, RunFilter};
-use crate::saved;
 
 /// Inputs of a command; those that came from a store are gone when this is dropped.
 pub struct Checkout {
@@ -59,7 +59,7 @@ fn name_of(run: &StoredRun) -> String {
 /// Finds each input: a path that exists is itself; else it is the id of a run, its beginning, or `COLUMN=VALUE,…`, which
 /// means the newest run that matches.
 pub fn checkout(store: &str, inputs: &[PathBuf], observer: &SharedObserver) -> Result<Checkout, Error> {
-    let folder = saved::scratch()?;
+    let folder = disk::scratch()?;
     let opened = open(store)?;
     let mut all: Option<Vec<StoredRun>> = None;
     let mut paths = Vec::new();
@@ -103,8 +103,8 @@ pub fn checkout(store: &str, inputs: &[PathBuf], observer: &SharedObserver) -> R
         } else if fetched.kernels > 0 && notes.is_empty() {
             notes.push(FROM_STORE.to_owned());
         }
-        saved::make(&folder.report())?;
-        saved::write_json(folder.report().join(saved::METRICS), &kept_metrics(&run))?;
+        disk::make(&folder.report())?;
+        disk::write_json(folder.report().join(disk::METRICS), &kept_metrics(&run))?;
         paths.push(path);
     }
     Ok(Checkout { paths, notes, without_kernels, _folder: folder })

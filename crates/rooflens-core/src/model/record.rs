@@ -16,9 +16,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::steps::passes_of;
 use super::{ModelContext, ResolvedModel};
+use crate::disk;
 use crate::document::SchemaTag;
 use crate::error::Error;
-use crate::saved;
 
 const MODEL: &str = "model.json";
 
@@ -93,8 +93,8 @@ impl ModelRecord {
 
     /// Saves it in a run, and names the model in the run's row.
     pub fn save(&self, run: &RunDir) -> Result<(), Error> {
-        saved::make(run.root())?;
-        saved::write_json(run.root().join(MODEL), self)?;
+        disk::make(run.root())?;
+        disk::write_json(run.root().join(MODEL), self)?;
         if !RunDir::has_trace(run.root()) {
             return Ok(());
         }
@@ -114,7 +114,7 @@ impl ModelRecord {
 
     /// Removes what an older run of the same folder was compared with.
     pub fn remove(run: &RunDir) -> Result<(), Error> {
-        saved::remove(&run.root().join(MODEL))
+        disk::remove(&run.root().join(MODEL))
     }
 
     /// Its config, with the formats that it ran in.

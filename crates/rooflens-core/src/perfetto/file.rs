@@ -12,16 +12,16 @@ use rooflens_schema::Notes;
 
 use super::{FloorShares, Writer, floor_shares};
 use crate::advise;
+use crate::disk;
 use crate::error::Error;
 use crate::input::{Input, TraceFile};
 use crate::job;
 use crate::model::{ModelRecord, ModelRequest};
 use crate::observer::SharedObserver;
-use crate::saved;
 
 /// Fails where the file to write is one of those that are read.
 pub fn check_destination(inputs: &[PathBuf], output: &Path) -> Result<(), Error> {
-    if inputs.iter().any(|input| saved::same_folder(input, output)) {
+    if inputs.iter().any(|input| disk::same_folder(input, output)) {
         let source = io::Error::other("it is the trace itself");
         return Err(Error::unwritable(output, source));
     }

@@ -10,11 +10,13 @@ use rooflens_schema::{Note, Notes, RunDir, Severity, Stage};
 
 use super::analysis;
 use super::chosen;
+use super::config::PLAN;
 use super::document::{self, RunDocument, StepFacts};
 use super::files;
 use super::join;
 use super::launch::PlannedJob;
 use super::model;
+use super::numbers;
 use super::sampling::Sampling;
 use super::workload;
 use crate::error::{Error, ErrorKind, Hint};
@@ -23,9 +25,6 @@ use crate::model::ModelRequest;
 use crate::observer::{Event, SharedObserver, StepWatch};
 use crate::project::from_here;
 use crate::saved;
-
-/// The plan of a run, in its folder.
-pub const PLAN: &str = "plan.json";
 
 /// What became of a job.
 pub struct RunOutcome {
@@ -94,7 +93,7 @@ pub(crate) fn take(
     let joined = join::join(&run, decided.as_ref(), &measured, findings.as_ref());
     let document = RunDocument::new(&run, facts, &measured, reason, joined, &notes);
     document::write(&run.report(), &document, findings.as_ref())?;
-    document::complete_row(&run, &job.settings, &document, &measured, recorded.as_ref())?;
+    numbers::complete_row(&run, &job.settings, &document, &measured, recorded.as_ref())?;
     let has_trace = findings.is_some();
     let mut shown = findings.unwrap_or_default();
     shown.insert("run", Box::new(document::facts(&document)));

@@ -6,12 +6,49 @@ use rooflens_collect::plan::RunFolders;
 use rooflens_collect::{RunPlan, RunSettings, package};
 use rooflens_compose::{ComposeRequest, Composer, Host, JobFile, Mode, RunOrSweep};
 
-use super::{RunRequest, samples};
+use super::samples;
 use crate::config::folders::{self, Jobs, PlacedJob};
 use crate::config::{old_names, this_host};
 use crate::error::Error;
-use crate::observer::SharedObserver;
+use crate::observer::{SharedObserver, Unobserved};
 use crate::project;
+
+/// A config to run.
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    /// Folder of the configs, where it was said.
+    pub config_dir: Option<PathBuf>,
+    /// The folder that paths of the config begin at, where it is not the project of the configs.
+    pub project: Option<PathBuf>,
+    /// Name of the primary config.
+    pub config_name: String,
+    /// Overrides, as typed.
+    pub overrides: Vec<String>,
+    /// Whether to run every job of a sweep.
+    pub multirun: bool,
+    /// Whether to write what Hydra would.
+    pub with_hydra: bool,
+}
+
+impl Default for RunRequest {
+    fn default() -> Self {
+        RunRequest {
+            config_dir: None,
+            project: None,
+            config_name: "config".to_owned(),
+            overrides: Vec::new(),
+            multirun: false,
+            with_hydra: false,
+        }
+    }
+}
+
+/// The settings of the project around here, and where things are; nothing where there is no such project.
+pub(crate) fn project_settings() -> Option<(RunSettings, RunFolders)> {
+    let planned = plan(&RunRequest::default(), &Unobserved::shared()).ok()?;
+    let job = planned.jobs.into_iter().next()?;
+    Some((job.settings, job.places))
+}
 
 /// Everything that is to be run.
 pub struct Planned {

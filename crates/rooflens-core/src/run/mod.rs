@@ -2,6 +2,7 @@
 
 mod analysis;
 mod chosen;
+mod config;
 mod document;
 mod files;
 mod job;
@@ -9,6 +10,7 @@ mod join;
 mod launch;
 pub mod metrics;
 mod model;
+mod numbers;
 mod one_model;
 mod reserve;
 mod samples;
@@ -22,23 +24,23 @@ pub(crate) mod workload;
 use std::path::PathBuf;
 
 use rooflens_collect::execute::Executor;
-use rooflens_collect::plan::RunFolders;
-use rooflens_collect::{RunSettings, package as python};
+use rooflens_collect::package as python;
 
 pub(crate) use self::analysis::report as write_pages;
+pub use self::config::PLAN;
+pub(crate) use self::config::{is_own, settings};
 pub(crate) use self::document::facts as page_facts;
 pub use self::document::words;
 pub(crate) use self::document::write as write_numbers;
-pub(crate) use self::document::{
-    Renewed, RunDocument, RunMetrics, StepFacts, describe, rewrite, rewrite_untraced,
-};
+pub(crate) use self::document::{RunDocument, RunMetrics, StepFacts};
 pub use self::files::predictions::PAGE as ANSWERS;
-pub(crate) use self::files::{RunEnvironment, rewrite as rewrite_files, settings};
-pub use self::job::PLAN;
+pub(crate) use self::files::{RunEnvironment, rewrite as rewrite_files};
 pub use self::job::RunOutcome;
 pub(crate) use self::join::{context, join_floor};
-pub use self::launch::{Planned, PlannedJob, plan};
+pub(crate) use self::launch::project_settings;
+pub use self::launch::{Planned, PlannedJob, RunRequest, plan};
 pub(crate) use self::model::decide_again;
+pub(crate) use self::numbers::{Renewed, describe, rewrite, rewrite_untraced};
 pub use self::reserve::reserve;
 pub(crate) use self::sampling::SamplerRecord;
 pub use self::saved::Run;
@@ -46,44 +48,7 @@ pub(crate) use self::saved::copy_files;
 pub(crate) use self::sweep::{RunSweep, rewrite as rewrite_sweep};
 use crate::config::folders;
 use crate::error::Error;
-use crate::observer::{Event, SharedObserver, Unobserved};
-
-/// A config to run.
-#[derive(Debug, Clone)]
-pub struct RunRequest {
-    /// Folder of the configs, where it was said.
-    pub config_dir: Option<PathBuf>,
-    /// The folder that paths of the config begin at, where it is not the project of the configs.
-    pub project: Option<PathBuf>,
-    /// Name of the primary config.
-    pub config_name: String,
-    /// Overrides, as typed.
-    pub overrides: Vec<String>,
-    /// Whether to run every job of a sweep.
-    pub multirun: bool,
-    /// Whether to write what Hydra would.
-    pub with_hydra: bool,
-}
-
-impl Default for RunRequest {
-    fn default() -> Self {
-        RunRequest {
-            config_dir: None,
-            project: None,
-            config_name: "config".to_owned(),
-            overrides: Vec::new(),
-            multirun: false,
-            with_hydra: false,
-        }
-    }
-}
-
-/// The settings of the project around here, and where things are; nothing where there is no such project.
-pub(crate) fn project_settings() -> Option<(RunSettings, RunFolders)> {
-    let planned = plan(&RunRequest::default(), &Unobserved::shared()).ok()?;
-    let job = planned.jobs.into_iter().next()?;
-    Some((job.settings, job.places))
-}
+use crate::observer::{Event, SharedObserver};
 
 /// Unpacks the Python package that workloads need, and says where.
 pub fn unpack_package() -> Result<PathBuf, Error> {
@@ -119,9 +84,4 @@ impl Planned {
         let page = sweep::write(self, &swept)?;
         Ok(Some((swept, page)))
     }
-}
-
-/// Whether a run was made by `rooflens run`: then it knows its model.
-pub(crate) fn is_own(run: &rooflens_schema::RunDir) -> bool {
-    run.root().join(PLAN).is_file()
 }

@@ -12,16 +12,16 @@ use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::RunDir;
 
 use super::launch::PlannedJob;
-use super::{files, workload};
+use super::{config, workload};
 use crate::cost::cost_of;
 use crate::cost::question::CostQuestion;
+use crate::disk;
 use crate::error::Error;
 use crate::hardware::{Measuring, file_name};
 use crate::model::ModelRecord;
 use crate::model::files::{DeviceCatalog, blueprint};
 use crate::observer::SharedObserver;
 use crate::project::{self, HARDWARE};
-use crate::saved;
 
 pub(crate) fn decide(
     plan: &RunPlan,
@@ -35,7 +35,7 @@ pub(crate) fn decide(
 
 /// Decides it again for a run whose model could not be decided when it was made.
 pub(crate) fn decide_again(run: &RunDir) -> Result<ModelRecord, String> {
-    let config = files::config(run).ok_or("the run has no config")?;
+    let config = config::config(run).ok_or("the run has no config")?;
     let (settings, plan) = rooflens_collect::planned(&config).map_err(|error| error.to_string())?;
     decide(&plan, &settings, &folders_of(run), &workload::measured(run))
 }
@@ -159,9 +159,9 @@ pub(crate) fn measure_unknown(
         Ok(Some(peaks)) => {
             let path = peaks_file(name);
             if let Some(folder) = path.parent() {
-                saved::make(folder)?;
+                disk::make(folder)?;
             }
-            saved::write(path, peaks.measured(Some(name), SECONDS).to_toml().as_bytes())
+            disk::write(path, peaks.measured(Some(name), SECONDS).to_toml().as_bytes())
         }
         Ok(None) => Ok(()),
         Err(error) => {
@@ -219,9 +219,9 @@ pub(crate) fn write_cost(
 /// computed: then there is none any more.
 pub(crate) fn renew_cost(run: &RunDir, model: &ModelRecord) -> Result<Option<String>, Error> {
     for name in COST_FILES {
-        saved::remove(&run.report().join(name))?;
+        disk::remove(&run.report().join(name))?;
     }
-    let planned = files::config(run).and_then(|config| rooflens_collect::planned(&config).ok());
+    let planned = config::config(run).and_then(|config| rooflens_collect::planned(&config).ok());
     let Some((settings, plan)) = planned else { return Ok(Some("the run has no config".to_owned())) };
     let Some(work) = plan.static_work() else {
         return Ok(Some("the stage static_analysis is off".to_owned()));

@@ -12,7 +12,7 @@ use rooflens_collect::sample::nvml::NvmlSource;
 use rooflens_compose::CompositionView;
 
 use super::RunRequest;
-use super::job;
+use super::config;
 use super::launch::{self, Planned};
 use crate::config::folders;
 use crate::environment::nvml_library;
@@ -81,7 +81,7 @@ fn prepare(planned: &Planned, request: &RunRequest) -> Result<(), Error> {
             starts_any = true;
         }
     }
-    let taken = |root: &&Path| root.join(job::PLAN).exists() || root.join(folders::OWN_FOLDER).exists();
+    let taken = |root: &&Path| root.join(config::PLAN).exists() || root.join(folders::OWN_FOLDER).exists();
     if let Some(root) = folders_of(planned).into_iter().find(taken) {
         return Err(exists(root));
     }

@@ -6,7 +6,7 @@ use rooflens_analyze::compare::headline::{self, HeadlineMetric, MetricSample};
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
-use super::job::PLAN;
+use super::config::PLAN;
 use super::workload;
 use crate::config::folders::OWN_FOLDER;
 use crate::error::Error;

@@ -19,10 +19,10 @@ use super::job::RunOutcome;
 use super::launch::Planned;
 use super::saved::{is_whole, kept_value};
 use crate::cost::saved::write_figures;
+use crate::disk;
 use crate::document::SchemaTag;
 use crate::error::Error;
 use crate::project::way;
-use crate::saved;
 use crate::text::counted;
 
 const NUMBERS: &str = "sweep.json";
@@ -131,8 +131,8 @@ pub(crate) fn rewrite(folder: &Path, into: Option<&Path>) -> Result<Option<PathB
     let saved: RunSweep = serde_json::from_slice(&bytes).map_err(unreadable).map_err(Error::unreadable)?;
     let sweep = RunSweep::new(saved.sweep, saved.jobs);
     if let Some(into) = into {
-        saved::make(into)?;
-        saved::write(into.join(NUMBERS), &bytes)?;
+        disk::make(into)?;
+        disk::write(into.join(NUMBERS), &bytes)?;
     }
     sweep.draw(into.unwrap_or(folder), folder).map(Some)
 }
@@ -159,19 +159,19 @@ impl RunSweep {
     }
 
     fn save(&self, folder: &Path) -> Result<(), Error> {
-        saved::make(folder)?;
-        saved::write_json(folder.join(NUMBERS), self)
+        disk::make(folder)?;
+        disk::write_json(folder.join(NUMBERS), self)
     }
 
     fn draw(&self, folder: &Path, runs_in: &Path) -> Result<PathBuf, Error> {
         let shown = self.shown(folder, runs_in);
-        saved::write(folder.join("sweep.md"), runs::markdown(&shown).as_bytes())?;
+        disk::write(folder.join("sweep.md"), runs::markdown(&shown).as_bytes())?;
         let drawn: Vec<FigureFile> = runs::figures(&shown);
         if !drawn.is_empty() {
             write_figures(&folder.join(FIGURES), &drawn)?;
         }
         let page = folder.join("index.html");
-        saved::write(page.clone(), runs::html(&shown).as_bytes())?;
+        disk::write(page.clone(), runs::html(&shown).as_bytes())?;
         Ok(page)
     }
 

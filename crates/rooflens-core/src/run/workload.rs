@@ -10,8 +10,8 @@ use rooflens_schema::{Notes, RunDir, SchemaError, Severity, Stage};
 use serde_json::{Value as Json, json};
 
 use super::sampling::clock_base;
+use crate::disk;
 use crate::error::Error;
-use crate::saved;
 
 pub(crate) fn of_stage(run: &RunDir, stage: RunStage) -> WorkloadRecords {
     of_step(run, stage.name())
@@ -68,8 +68,8 @@ fn stored(run: &RunDir, step: &str) -> Result<Option<WorkloadRecords>, SchemaErr
 
 /// What the workload said of itself, as far as the report keeps it: for a run whose `raw/` is gone.
 fn kept_facts(run: &RunDir) -> BTreeMap<String, Json> {
-    let metrics = saved::read_json(&run.report().join(saved::METRICS));
-    let environment = saved::read_json(&run.report().join("env.json"));
+    let metrics = disk::read_json(&run.report().join(disk::METRICS));
+    let environment = disk::read_json(&run.report().join("env.json"));
     let hello = json!({
         "runtime": metrics["runtime"],
         "versions": metrics["versions"],

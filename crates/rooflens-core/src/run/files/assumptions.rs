@@ -16,7 +16,7 @@ use crate::text::counted;
 
 pub(super) fn page(run: &RunDir, numbers: &PageNumbers) -> String {
     let spec = read_json(&run.raw(RunStage::Measure.name()).join("spec.json"));
-    let plan = read_json(&run.root().join(super::super::job::PLAN));
+    let plan = read_json(&run.root().join(super::super::config::PLAN));
     let one = read_json(&run.report().join("static_compute.json"));
     let sweep = read_json(&run.report().join("cost_sweep.json"));
     let cost = if one.is_null() { &sweep } else { &one };

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use rooflens_collect::RunStage;
 use rooflens_collect::execute::digest;
-use rooflens_compose::value::{Int, Key, Map, Node, Value};
+use rooflens_compose::value::{Int, Map, Node, Value};
 use rooflens_compose::yaml;
 use rooflens_ingest::formats::workload::WorkloadRecords;
 use rooflens_schema::{RunDir, SCHEMA_VERSION};
 
+use super::super::config::at;
 use super::super::workload;
 
 /// What was run, of a config with nothing left to resolve; in `located`, the dataset is where its variant
@@ -155,13 +156,6 @@ fn metadata(config: &Node, project: &Path, root: &Path) -> Option<Node> {
     folders.map(|folder| folder.join("metadata.yaml")).find_map(|path| {
         let text = fs::read_to_string(path).ok()?;
         yaml::load(&text, Arc::from("metadata.yaml")).ok()
-    })
-}
-
-pub(super) fn at<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
-    key.split('.').try_fold(node, |node, part| match &node.value {
-        Value::Map(map) => map.get(&Key::from(part)),
-        _ => None,
     })
 }
 

@@ -11,20 +11,18 @@ mod stakeholder;
 mod tests;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use rooflens_analyze::Findings;
 use rooflens_collect::RunSettings;
-use rooflens_compose::value::{Node, Value};
 use rooflens_compose::yaml;
 use rooflens_report::block::Block;
 use rooflens_schema::RunDir;
 use serde_json::Value as Json;
 
 pub(crate) use self::env::RunEnvironment;
+use super::config::{config, settings};
 use super::document::{RunDocument, RunMetrics};
 use super::samples;
-use crate::config::folders::OWN_FOLDER;
 use crate::error::Error;
 use crate::{project, saved};
 
@@ -116,31 +114,6 @@ fn text<'a>(object: &'a Option<Json>, key: &str) -> Option<&'a str> {
 fn lines(sentences: impl IntoIterator<Item = String>) -> Vec<Block> {
     let sentences: Vec<String> = sentences.into_iter().collect();
     if sentences.is_empty() { Vec::new() } else { vec![Block::Lines(sentences)] }
-}
-
-pub(crate) fn settings(run: &RunDir) -> Option<RunSettings> {
-    RunSettings::read(&config(run)?).ok()
-}
-
-pub(crate) fn config(run: &RunDir) -> Option<Node> {
-    let path = run.root().join(OWN_FOLDER).join("config.yaml");
-    yaml::load(&std::fs::read_to_string(&path).ok()?, Arc::from("config.yaml")).ok()
-}
-
-/// A switch in the config of a run; none where it has no such key.
-pub(crate) fn flag(run: &RunDir, key: &str) -> Option<bool> {
-    match inputs::at(&config(run)?, key)?.value {
-        Value::Bool(is_on) => Some(is_on),
-        _ => None,
-    }
-}
-
-/// A word in the config of a run; none where it has no such key.
-pub(crate) fn word(run: &RunDir, key: &str) -> Option<String> {
-    match &inputs::at(&config(run)?, key)?.value {
-        Value::Str(word) => Some(word.clone()),
-        _ => None,
-    }
 }
 
 fn json_lines(path: &Path) -> Vec<Json> {

@@ -13,7 +13,7 @@ use rooflens_schema::RunDir;
 use rooflens_schema::tables::{PhaseKind, Steps};
 use serde_json::Value as Json;
 
-use super::super::files;
+use super::super::config;
 use super::super::metrics::Spread;
 use super::super::sampling;
 use super::super::workload::{self, steps_of};
@@ -57,10 +57,10 @@ pub(crate) fn context(run: &RunDir) -> RunContext {
     let told = crate::saved::read_json(&profiled.join("workload.json"));
     let threads = told.get("threads").and_then(Json::as_u64);
     RunContext {
-        runtime: files::word(run, "runtime.name"),
+        runtime: config::word(run, "runtime.name"),
         unprofiled: unprofiled(&workload::measured(run).steps),
         threads: threads.zip(processors(run)),
-        is_compiled: files::flag(run, "runtime.compile"),
+        is_compiled: config::flag(run, "runtime.compile"),
         throttled: throttled(run),
         padding: padding(&workload::of_stage(run, RunStage::TorchProfiler).steps),
         alternatives: Vec::new(),

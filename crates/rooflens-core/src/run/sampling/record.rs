@@ -17,8 +17,8 @@ use rooflens_schema::{Notes, RunDir};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::disk;
 use crate::error::Error;
-use crate::saved;
 
 /// `raw/sampler/sampler.json`: what the samples do not tell of themselves.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -101,8 +101,8 @@ impl SamplerRecord {
         for ts_ns in &mut rows.ts_ns {
             *ts_ns = ts_ns.saturating_sub(self.base_unix_ns);
         }
-        saved::make(&run.raw("sampler"))?;
-        saved::write_json(Self::path(run), self)?;
+        disk::make(&run.raw("sampler"))?;
+        disk::write_json(Self::path(run), self)?;
         if rows.is_empty() {
             return Ok(());
         }
@@ -124,7 +124,7 @@ pub(crate) fn clock_base(run: &RunDir) -> Option<i64> {
 }
 
 fn write_csv(run: &RunDir, rows: &Counters, base_unix_ns: i64) -> Result<(), Error> {
-    saved::make(&run.report())?;
+    disk::make(&run.report())?;
     let path = run.report().join("nvml.csv");
     let written = File::create(&path)
         .and_then(|file| CsvWriter::new(Columns::Nvml, base_unix_ns, BufWriter::new(file))?.write(rows));
